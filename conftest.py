@@ -1,0 +1,7 @@
+"""The door of Meshgate: options, markers and fixtures are wired here, and live in fixtures/plugin and reports."""
+
+pytest_plugins = [
+    "fixtures.plugin.options",
+    "fixtures.plugin.wiring",
+    "reports.pytest_plugin",
+]
