@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree.ElementTree import ParseError
+from xml.parsers import expat
 
-from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+from junitparser import Error, Failure, JUnitXml, Properties, Skipped, TestCase, TestSuite
 
-# Properties that hold for the whole run when every test agrees on them.
+# Properties that hold for a whole run. A test that states its own value overrides the one of its suite.
 RUN_PROPERTIES = (
-    "stack", "stack_version", "transformer_engine", "torch", "python", "device", "stand_in", "substitutions", "seed", "host",
-)  # fmt: skip
+    "stack",
+    "stack_version",
+    "transformer_engine",
+    "torch",
+    "python",
+    "device",
+    "stand_in",
+    "substitutions",
+    "seed",
+    "host",
+)
+
+# pytest's exit codes after which nothing is missing from the file: all passed, some failed, nothing was selected.
+_ENDED = ("0", "1", "5")
 
 
 class UnusableReport(ValueError):
@@ -29,22 +45,29 @@ class Result:
     properties: dict[str, str] = field(default_factory=dict)
 
     @property
-    def check(self) -> str | None:
-        """The check's short name, for tests that check a case."""
-        return self.properties.get("check")
-
-    @property
     def case(self) -> str | None:
         """The id of the case, for tests that check one."""
         return self.properties.get("case")
 
     @property
-    def used(self) -> float | None:
-        """The measured value as a part of its tolerance; None where the check has no number."""
-        try:
-            return float(self.properties["measured"]) / float(self.properties["tolerance"])
-        except (KeyError, ValueError, ZeroDivisionError):
+    def check(self) -> str | None:
+        """The check's short name, for tests of a case; the test's own name where the check did not get to say it."""
+        if self.case is None:
             return None
+        function = self.name.split("[", 1)[0].rsplit(".", 1)[-1]
+        return self.properties.get("check") or function.removeprefix("test_")
+
+    @property
+    def used(self) -> float | None:
+        """The measured value as a part of its tolerance; None where the check has no number, infinite for NaN."""
+        try:
+            measured, tolerance = float(self.properties["measured"]), float(self.properties["tolerance"])
+        except (KeyError, ValueError):
+            return None
+        if measured == 0 and not math.isnan(tolerance):
+            return 0.0
+        part = measured / tolerance if tolerance else math.inf
+        return math.inf if math.isnan(part) else part
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +78,21 @@ class Run:
     properties: dict[str, str]
 
     @property
-    def interrupted(self) -> bool:
-        """Whether the run was cut short."""
-        return self.properties.get("interrupted") == "yes"
+    def missing(self) -> int:
+        """How many tests were selected and have no result."""
+        selected = self.properties.get("selected", "")
+        return max(0, int(selected) - len({result.name for result in self.results})) if selected.isdecimal() else 0
+
+    @property
+    def cut_short(self) -> str:
+        """Why the run did not get to its end, in words; empty when it did."""
+        reason = self.properties.get("interrupted", "")
+        status = self.properties.get("exit_status", "0")
+        if not reason and status not in _ENDED:
+            reason = f"pytest ended with exit code {status}"
+        if self.missing:
+            reason = f"{reason or 'the run stopped early'}; {self.missing} selected tests have no result"
+        return reason
 
     def count(self, outcome: str) -> int:
         """Return how many tests ended so."""
@@ -65,12 +100,18 @@ class Run:
 
     @property
     def verdict(self) -> str:
-        """ACCEPT, REJECT, INCOMPLETE or NOTHING RAN."""
+        """ACCEPT or REJECT of a stack, INCOMPLETE, NOTHING RAN; PASSED or FAILED where no test checks a case.
+
+        ACCEPT needs a check of a case that passed, none that failed, and a run that got to its end.
+        """
+        checks = [result for result in self.results if result.case]
         if self.count("failed") or self.count("error"):
-            return "REJECT"
-        if self.interrupted:
+            return "REJECT" if checks else "FAILED"
+        if self.cut_short:
             return "INCOMPLETE"
-        return "ACCEPT" if self.count("passed") else "NOTHING RAN"
+        if not any(result.outcome in ("passed", "xfailed") for result in checks or self.results):
+            return "NOTHING RAN"
+        return "ACCEPT" if checks else "PASSED"
 
 
 def read(path: Path) -> Run:
@@ -80,34 +121,83 @@ def read(path: Path) -> Run:
         UnusableReport: it is missing, empty, damaged, or no JUnit.
     """
     try:
-        if b"<!DOCTYPE" in path.read_bytes()[:4096]:
-            raise UnusableReport(f"{path}: has a DOCTYPE, which JUnit reports do not need; not read")
-        document = JUnitXml.fromfile(str(path))
+        data = path.read_bytes()
     except FileNotFoundError:
         raise UnusableReport(f"{path}: no such file; run pytest first, or give the path of a junit.xml") from None
     except OSError as error:
         raise UnusableReport(f"{path}: can't be read: {error.strerror}") from None
-    except (ParseError, SyntaxError, ValueError) as error:
-        raise UnusableReport(f"{path}: not a JUnit report: {error}") from None
-    except Exception as error:  # junitparser's own error for a root that is neither testsuites nor testsuite
-        raise UnusableReport(f"{path}: not a JUnit report: {error}") from None
-    suites = [document] if isinstance(document, TestSuite) else list(document)
-    properties = {item.name: item.value for suite in suites for item in suite.properties()}
-    return Run([_result(case) for suite in suites for case in suite], properties)
+    if not data.strip():
+        raise UnusableReport(f"{path}: the file is empty; the run that wrote it did not end")
+    try:
+        _refuse_doctype(data)
+        document = JUnitXml.fromstring(data)
+        properties: dict[str, str] = {}
+        for suite in [document, *document]:
+            properties |= _properties(suite)
+        return Run(list(_results(document, {})), properties)
+    except Exception as error:  # junitparser and its XML parser have no common base class for what they raise
+        raise UnusableReport(f"{path}: not a JUnit report: {' '.join(str(error).split())}") from None
 
 
-def _result(case: TestCase) -> Result:
+def _refuse_doctype(data: bytes) -> None:
+    """Entities are declared in a DOCTYPE only, JUnit has none, and expanding them can fill the memory."""
+
+    class _InBody(Exception):
+        pass
+
+    def refuse(*_: object) -> None:
+        raise ValueError("it has a DOCTYPE, which JUnit reports do not need")
+
+    def body(*_: object) -> None:
+        raise _InBody
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = body
+    with suppress(_InBody):
+        parser.Parse(data, True)
+
+
+def _results(node: JUnitXml | TestSuite, inherited: dict[str, str]) -> Iterator[Result]:
+    """Yield every test of a document or suite; each knows the run's properties from the suites around it."""
+    around = {**inherited, **_properties(node)}
+    for case in node.iterchildren(TestCase):
+        yield _result(case, around)
+    for suite in node.iterchildren(TestSuite):
+        yield from _results(suite, around)
+
+
+def _properties(node: JUnitXml | TestSuite | TestCase) -> dict[str, str]:
+    found = {}
+    for block in node.iterchildren(Properties):
+        for item in block:
+            # Some tools write the value as an attribute, some as text.
+            found[item.name or ""] = item.value if item.value is not None else (item._elem.text or "").strip()
+    return found
+
+
+def _result(case: TestCase, around: dict[str, str]) -> Result:
     outcome, message = "passed", ""
-    for entry in case.result or []:
+    for entry in case.result:
         if isinstance(entry, Error):
             outcome = "error"
         elif isinstance(entry, Failure):
             outcome = "failed"
         elif isinstance(entry, Skipped):
             outcome = "xfailed" if entry.type == "pytest.xfail" else "skipped"
-        else:
-            continue
-        message = entry.message or entry.text or ""
-    found = {item.name: item.value for item in case.properties()} if hasattr(case, "properties") else {}
-    name = f"{case.classname}.{case.name}" if case.classname else case.name
-    return Result(name, outcome, message, float(case.time or 0.0), found)
+        message = _message(entry.message or entry.text or "")
+        if outcome in ("failed", "error"):
+            break
+    properties = {name: around[name] for name in RUN_PROPERTIES if name in around} | _properties(case)
+    name = f"{case.classname}.{case.name}" if case.classname else case.name or ""
+    try:
+        seconds = float(case.time or 0.0)
+    except ValueError:
+        seconds = 0.0
+    return Result(name, outcome, message, seconds, properties)
+
+
+def _message(text: str) -> str:
+    """Take off what pytest puts around a finding: the name of its own exception, and the phase."""
+    wrapped = re.fullmatch(r'failed on (?:setup|teardown) with "(.*)"', text.strip(), re.DOTALL)
+    return (wrapped.group(1) if wrapped else text).removeprefix("Failed: ")

@@ -1,196 +1,190 @@
-"""pytest hooks for reports: a JUnit file and a Markdown summary for each run, a header, a table and a verdict."""
+"""pytest hooks for reports: a JUnit file and a Markdown summary for each run, a table and a verdict."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import shutil
+import signal
 import socket
+import threading
 import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from _pytest.junitxml import xml_key
 
-from reports import table
-from reports.junit import RUN_PROPERTIES, Result, UnusableReport, read
+from reports import table, terminal
+from reports.junit import RUN_PROPERTIES, Run, UnusableReport, read
 from reports.summary import headline, markdown
 
-_FOLDER = pytest.StashKey[Path]()
-_RUN = pytest.StashKey["Collected"]()
+# Options with which pytest only answers a question, or prepares tests without running them.
+_ASKS = (
+    *("collectonly", "help", "version", "showfixtures", "show_fixtures_per_test", "markers", "cacheshow"),
+    *("setuponly", "setupplan"),
+)
+
+_UNFINISHED = "# Meshgate: INCOMPLETE\n\nThe run has not ended: it is still going on, or was killed.\n"
 
 
-class Collected:
-    """What the controller saw: one result for each test, and the properties that all tests share."""
-
-    def __init__(self) -> None:
-        self.constants: dict[str, set[str]] = {}
-        self.results: list[Result] = []
-        self.interrupted = False
-
-    def add(self, report: pytest.TestReport) -> None:
-        """Take in a report of the phase that decides: the call, or a set-up or tear-down that did not pass."""
-        if report.when != "call" and report.outcome == "passed":
-            return
-        properties = {str(name): str(value) for name, value in report.user_properties}
-        for name in RUN_PROPERTIES:
-            if name in properties:
-                self.constants.setdefault(name, set()).add(properties[name])
-        outcome = str(report.outcome)
-        if hasattr(report, "wasxfail"):
-            outcome = "xfailed"
-        elif outcome == "failed" and report.when != "call":
-            # A fixture that fails with a finding (the case did not complete) is the check's own failure.
-            outcome = "failed" if "check" in properties or "case" in properties else "error"
-        self.results.append(Result(report.nodeid, outcome, "", report.duration, properties))
-
-
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True)  # before pytest decides whether it writes a JUnit file
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the run's folder, and have pytest write its JUnit file there unless the user named one."""
-    if hasattr(config, "workerinput") or _only_asks(config):
-        return
-    folder = Path(config.getoption("--reports-dir", "reports/out"))
-    folder = (folder if folder.is_absolute() else config.rootpath / folder).resolve()
-    name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
-    config.stash[_FOLDER] = folder / name
-    config.stash[_RUN] = Collected()
-    if not config.option.xmlpath:
-        config.option.xmlpath = str(folder / name / "junit.xml")
+    """Report on this run, unless nothing will run, or another process (xdist's controller) does it."""
+    if not hasattr(config, "workerinput") and not any(getattr(config.option, name, False) for name in _ASKS):
+        config.pluginmanager.register(RunReport(config), "meshgate-report")
 
 
-def _only_asks(config: pytest.Config) -> bool:
-    option = config.option
-    names = ("collectonly", "help", "version", "showfixtures", "show_fixtures_per_test", "markers", "cacheshow", "setupplan")
-    return any(getattr(option, name, False) for name in names)
+class RunReport:
+    """The report of one run. ``folder`` is new for each run; ``latest`` beside it points to the last run that began."""
 
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        parent = Path(config.getoption("--reports-dir", "reports/out"))
+        parent = (parent if parent.is_absolute() else config.rootpath / parent).resolve()
+        self.folder = parent / f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
+        self.junit = self.folder / "junit.xml"
+        self.summary = self.folder / "summary.md"
+        if not getattr(config.option, "xmlpath", None):
+            config.option.xmlpath = str(self.junit)
+        self.interrupted = ""
+        self.selected: int | None = None
+        self.shared: dict[str, str] = {}
+        self._run: Run | None = None
+        self._before: Any = None
 
-def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Say what will run, and on what."""
-    if config.getoption("--layout", None) is None and not config.getoption("markexpr", ""):
-        return []
-    stack = f"{config.getoption('--stack')} under {config.getoption('--stack-python')}"
-    waits = f"rank time-out {config.getoption('--rank-timeout'):g} s, seed {config.getoption('--seed')}"
-    return [f"meshgate: {stack}; {waits}", "meshgate: the CPU stand-in is on where torch sees no GPU; reports say so"]
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Make the folder, so that whoever looks at ``latest`` never takes an older run's report for this one's.
 
+        Raises:
+            pytest.UsageError: it can't be made.
+        """
+        try:
+            self.folder.mkdir(parents=True)
+            self.summary.write_text(_UNFINISHED, encoding="utf-8")
+            _point(self.folder.parent / "latest", self.folder)
+        except OSError as error:
+            raise pytest.UsageError(
+                f"--reports-dir {self.folder.parent}: can't be written: {error.strerror}; name another folder"
+            ) from None
+        # Schedulers and CI end a job with SIGTERM: report what ran, as for Ctrl-C.
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            self._before = signal.signal(signal.SIGTERM, self._terminated)
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Take in a report (on the controller also those of xdist workers)."""
-    if _current is not None:
-        _current.add(report)
+    def _terminated(self, *_: object) -> None:
+        self.interrupted = "the run was ended by SIGTERM"
+        raise KeyboardInterrupt
 
+    def pytest_unconfigure(self) -> None:
+        """Leave signals as they were."""
+        if self._before is not None:
+            signal.signal(signal.SIGTERM, self._before)
 
-_current: Collected | None = None
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Count what is to run."""
+        self.selected = len(session.items) or self.selected
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """Count what is to run: each worker collects all of it."""
+        self.selected = len(ids)
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """From here on reports belong to this run."""
-    global _current
-    _current = session.config.stash.get(_RUN, None)
+    @pytest.hookimpl(tryfirst=True)  # before the JUnit file takes it in
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Lift what holds for the whole run from the tests to the suite; a test that differs keeps its own."""
+        kept = []
+        for name, value in report.user_properties:
+            if name not in RUN_PROPERTIES or self.shared.setdefault(name, str(value)) != str(value):
+                kept.append((name, value))
+        report.user_properties = kept
 
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Remember that the run was cut short."""
+        self.interrupted = self.interrupted or f"the run was interrupted ({excinfo.exconly(tryshort=True)})"
 
-def pytest_keyboard_interrupt() -> None:
-    """Remember that the run was cut short."""
-    if _current is not None:
-        _current.interrupted = True
+    def pytest_internalerror(self) -> None:
+        """Remember that the run was cut short."""
+        self.interrupted = self.interrupted or "pytest had an internal error"
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)  # around all others: files before, and the last words after them
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
+        """Complete the JUnit file before it is written; when all is said, say the verdict."""
+        xml = self.config.stash.get(xml_key, None)
+        if xml is not None:
+            last = {"host": socket.gethostname(), "exit_status": str(int(exitstatus)), "interrupted": self.interrupted}
+            last["selected"] = "" if self.selected is None else str(self.selected)
+            for name, value in {**self.shared, **last}.items():
+                if value:
+                    xml.add_global_property(name, value)
+        try:
+            return (yield)
+        finally:
+            self._publish()
+            if exitstatus != pytest.ExitCode.USAGE_ERROR:  # then pytest's own line says all there is to say
+                self._last_words(int(session.exitstatus))
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Lift what all tests share to properties of the suite, before the JUnit file is written."""
-    xml = session.config.stash.get(xml_key, None)
-    if xml is None or _current is None:
-        return
-    for name, values in _current.constants.items():
-        xml.add_global_property(name, "; ".join(sorted(values)))
-    xml.add_global_property("host", socket.gethostname())
-    if _current.interrupted:
-        xml.add_global_property("interrupted", "yes")
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the layout x check table."""
+        run = self._publish()
+        made = table.make(run.results if run else [])
+        if made.rows:
+            terminalreporter.section("layouts x checks", sep="-")
+            for line in terminal.lines(made, terminalreporter._tw.fullwidth):
+                for text, style in line:
+                    terminalreporter.write(text, **({style: True} if style else {}))
+                terminalreporter.write_line("")
 
+    def _publish(self) -> Run | None:
+        """Put both files into the run's folder, once; None where pytest wrote no JUnit file that can be read."""
+        if self._run is None:
+            xml = self.config.stash.get(xml_key, None)
+            try:
+                if xml is None:
+                    raise UnusableReport("pytest wrote no JUnit file (its plugin junitxml is off)")
+                written = Path(xml.logfile)
+                if written.exists() and written.resolve() != self.junit:
+                    shutil.copyfile(written, self.junit)
+                self._run = read(self.junit)
+                text = markdown(self._run)
+            except (UnusableReport, OSError) as error:
+                text = f"# Meshgate: INCOMPLETE\n\nNo report: {error}\n"
+            if self.folder.is_dir():
+                self.summary.write_text(text, encoding="utf-8")
+                _point(self.folder.parent / "latest", self.folder)
+        return self._run
 
-@pytest.hookimpl(trylast=True)
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Forget the run."""
-    global _current
-    _current = None
-
-
-def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
-    """Write the summary file, and print table, verdict and paths."""
-    folder = config.stash.get(_FOLDER, None)
-    if folder is None or _current is None:
-        return
-    file = _finish(config, folder)
-    if file is None:
-        return
-    _print_table(terminalreporter, _current.results)
-    try:
-        run = read(file)
-    except UnusableReport as error:
-        terminalreporter.write_line(f"meshgate: no verdict: {error}", red=True)
-        return
-    if any(result.case for result in run.results):
-        verdict = run.verdict
-        if verdict == "ACCEPT" and exitstatus != 0:
-            verdict = "INCOMPLETE"
-        good = verdict == "ACCEPT"
-        terminalreporter.write_line(f"verdict: {verdict} - {headline(run)}", green=good, red=not good, bold=True)
-    terminalreporter.write_line(f"reports: {_shown(file)}, {_shown(file.with_name('summary.md'))}")
-
-
-def _finish(config: pytest.Config, folder: Path) -> Path | None:
-    """Put junit.xml and summary.md into the run's folder and point "latest" at it; returns the JUnit file."""
-    written = Path(os.path.expanduser(os.path.expandvars(config.option.xmlpath)))
-    if not written.exists():
-        return None
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "junit.xml"
-    if written.resolve() != file:
-        shutil.copyfile(written, file)
-    try:
-        (folder / "summary.md").write_text(markdown(read(file)), encoding="utf-8")
-    except UnusableReport:
-        pass
-    _point(folder.parent / "latest", folder)
-    return file
+    def _last_words(self, status: int) -> None:
+        reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None:
+            return
+        run = self._run
+        if run is None:
+            reporter.write_line("verdict: INCOMPLETE - there is no JUnit file to judge by", red=True, bold=True)
+            return
+        verdict, why = run.verdict, headline(run)
+        if verdict in ("ACCEPT", "PASSED") and status != pytest.ExitCode.OK:
+            verdict, why = "INCOMPLETE", f"{why}; but pytest ended with exit code {status}"
+        good = verdict in ("ACCEPT", "PASSED")
+        reporter.write_line(f"verdict: {verdict} - {why}", green=good, red=not good, bold=True)
+        reporter.write_line(f"reports: {_shown(self.junit)} {_shown(self.summary)}")
 
 
 def _point(link: Path, folder: Path) -> None:
-    """Make ``link`` a symbolic link to the folder, in one step; where links are not possible, leave it out."""
+    """Make ``link`` a symbolic link to the folder, in one step; where links are not possible, a copy of it."""
     temporary = link.with_name(f".latest-{secrets.token_hex(4)}")
     try:
         temporary.symlink_to(folder.name, target_is_directory=True)
         temporary.replace(link)
     except OSError:
         temporary.unlink(missing_ok=True)
+        link.mkdir(exist_ok=True)
+        for name in ("junit.xml", "summary.md"):
+            (link / name).unlink(missing_ok=True)
+            if (folder / name).exists():
+                shutil.copyfile(folder / name, link / name)
 
 
 def _shown(path: Path) -> str:
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
-
-
-def _print_table(terminalreporter: Any, results: list[Result]) -> None:
-    made = table.make(results)
-    if not made.rows:
-        return
-    terminalreporter.section("layouts x checks", sep="-")
-    width = max(len(row[0]) for row in made.rows)
-    numbers = {check: str(index + 1) for index, check in enumerate(made.checks)}
-    full = width + sum(len(check) + 2 for check in made.checks) + 8 <= terminalreporter._screen_width
-    if not full:
-        legend = ", ".join(f"{number} {check}" for check, number in numbers.items())
-        terminalreporter.write_line(f"checks: {legend}")
-    names = [check if full else numbers[check] for check in made.checks]
-    widths = [max(len(name), 4) for name in names]
-    heads = "  ".join(name.ljust(wide) for name, wide in zip(names, widths, strict=True))
-    terminalreporter.write_line(f"{'case'.ljust(width)}  {heads}  used")
-    for case, cells, used in made.rows:
-        terminalreporter.write(f"{case.ljust(width)}  ")
-        for cell, wide in zip(cells, widths, strict=True):
-            bad = cell in ("FAIL", "ERROR")
-            terminalreporter.write(cell.ljust(wide) + "  ", red=bad, green=cell == "ok", yellow=cell in ("skip", "known"))
-        terminalreporter.write_line("" if used is None else f"{used:.2g}")
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)

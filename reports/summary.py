@@ -1,4 +1,4 @@
-"""A short Markdown summary of a JUnit file: the verdict, then what failed and why, then the table, then the environment.
+"""A short Markdown summary of a JUnit file: the verdict, what failed and why, the table, the environment.
 
 ``python -m reports.summary FILE.xml [-o OUT.md]``; exit code 2 when the file is unusable.
 """
@@ -7,35 +7,33 @@ from __future__ import annotations
 
 import argparse
 import html
+import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 from reports import table
-from reports.junit import RUN_PROPERTIES, Run, UnusableReport, read
+from reports.junit import RUN_PROPERTIES, Result, Run, UnusableReport, read
 
 # Findings are told in full up to this many, and lines each; the JUnit file has them all.
-_FINDINGS, _LINES = 20, 14
+_FINDINGS, _LINES, _LINE = 20, 14, 400
 
 
 def markdown(run: Run) -> str:
     """Return the summary as Markdown; text of tests is escaped."""
-    parts = [f"# Meshgate: {run.verdict}", "", headline(run), ""]
+    parts = [f"# Meshgate: {run.verdict}", "", _text(headline(run)), ""]
     failed = [result for result in run.results if result.outcome in ("failed", "error")]
     if failed:
         parts += ["## Findings", ""]
         for result in failed[:_FINDINGS]:
-            lines = result.message.strip().splitlines()
-            more = [f"... {len(lines) - _LINES} more lines in the JUnit file"] if len(lines) > _LINES else []
-            parts += [f"**{_text(result.name)}**", "", *(f"    {line}" for line in lines[:_LINES] + more), ""]
+            parts += [f"**{_text(_title(result))}**", "", *_finding(result.message), ""]
         if len(failed) > _FINDINGS:
-            parts += [f"... and {len(failed) - _FINDINGS} more", ""]
+            parts += [f"... and {len(failed) - _FINDINGS} more, in the JUnit file", ""]
     parts += _table(run)
-    skipped = [result for result in run.results if result.outcome == "skipped"]
-    if skipped:
-        reasons: dict[str, int] = {}
-        for result in skipped:
-            reasons[result.message] = reasons.get(result.message, 0) + 1
-        parts += ["## Skipped", "", *(f"- {count} x {_text(reason)}" for reason, count in reasons.items()), ""]
+    for outcome, heading in (("skipped", "Skipped"), ("xfailed", "Known issues")):
+        reasons = Counter(result.message for result in run.results if result.outcome == outcome)
+        if reasons:
+            parts += [f"## {heading}", "", *(f"- {count} x {_text(reason)}" for reason, count in reasons.items()), ""]
     found = [(name, run.properties[name]) for name in RUN_PROPERTIES if run.properties.get(name)]
     if found:
         parts += ["## Environment", "", *(f"- {name}: {_text(value)}" for name, value in found), ""]
@@ -45,34 +43,57 @@ def markdown(run: Run) -> str:
 def headline(run: Run) -> str:
     """Return one sentence: what was checked, and how it went."""
     made = table.make(run.results)
-    counts = [f"{run.count(outcome)} {outcome}" for outcome in ("passed", "failed", "error", "skipped", "xfailed")]
-    text = ", ".join(count for count in counts if not count.startswith("0 ")) or "no test ran"
+    words = {"passed": "passed", "failed": "failed", "error": "in error", "skipped": "skipped", "xfailed": "known"}
+    counts = [f"{run.count(outcome)} {word}" for outcome, word in words.items() if run.count(outcome)]
+    text = ", ".join(counts) or "no test has a result"
     if made.rows:
-        text = f"{len(made.rows)} case{'s' * (len(made.rows) != 1)} x {len(made.checks)} checks: {text}"
-        used = [row[2] for row in made.rows if row[2] is not None]
-        if used:
-            text += f"; largest error {max(used):.2g} of its tolerance"
-    return text + ("; the run was interrupted" if run.interrupted else "")
+        text = f"{_many(len(made.checks), 'check')} of {_many(len(made.rows), 'case')}: {text}"
+        if made.used is not None:
+            text += f"; largest error {made.used:.2g} of its tolerance"
+    elif run.results:
+        text += "; no case was checked"
+    return f"{text}; {run.cut_short}" if run.cut_short else text
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _title(result: Result) -> str:
+    return f"{result.check}, {result.case}" if result.case else result.name
+
+
+def _finding(message: str) -> list[str]:
+    """Return the first lines of a message as a block that Markdown shows as it is: indented by four."""
+    lines = message.strip("\n").splitlines() or ["(no message)"]
+    more = [f"... {len(lines) - _LINES} more lines in the JUnit file"] if len(lines) > _LINES else []
+    return [f"    {line[:_LINE].expandtabs(4)}" for line in lines[:_LINES] + more]
 
 
 def _table(run: Run) -> list[str]:
     made = table.make(run.results)
-    if not made.rows:
-        return []
-    head = ["case", *made.checks, "error / tolerance"]
-    lines = ["## Checks", "", "| " + " | ".join(map(_text, head)) + " |", "|" + " --- |" * len(head)]
-    for case, cells, used in made.rows:
-        shown = "" if used is None else f"{used:.2g}"
-        lines.append("| " + " | ".join(map(_text, [case, *cells, shown])) + " |")
-    return [*lines, ""]
+    lines: list[str] = []
+    group = None
+    for row in made.rows:
+        if row.group != group:
+            group = row.group
+            head = ["layout" if group else "case", *made.checks, "error / tolerance", "seconds", "MiB a rank"]
+            lines += ["", *([f"### {_text(group)}", ""] if group else []), _line(head), "|" + " --- |" * len(head)]
+        lines.append(
+            _line([row.label, *row.cells, "" if row.used is None else f"{row.used:.2g}", row.seconds, row.mebibytes])
+        )
+    return ["## Checks", *lines, ""] if lines else []
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(map(_text, cells)) + " |"
 
 
 def _text(text: str) -> str:
     """Return text that Markdown shows as it is, on one line."""
     escaped = html.escape(" ".join(text.split()), quote=False)
-    for character in "\\`*_[]|#":
-        escaped = escaped.replace(character, "\\" + character)
-    return escaped
+    # An underscore inside a word means nothing to Markdown, and names of checks are full of them.
+    return re.sub(r"[\\`*\[\]|#~]|(?<!\w)_|_(?!\w)", r"\\\g<0>", escaped)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -83,13 +104,16 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         text = markdown(read(options.file))
+        if options.output:
+            options.output.write_text(text, encoding="utf-8")
+        else:
+            print(text)
     except UnusableReport as error:
         print(f"reports.summary: {error}", file=sys.stderr)
         return 2
-    if options.output:
-        options.output.write_text(text, encoding="utf-8")
-    else:
-        print(text)
+    except OSError as error:
+        print(f"reports.summary: {error.filename}: can't be written: {error.strerror}", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -11,23 +11,71 @@ CELLS = {"passed": "ok", "failed": "FAIL", "error": "ERROR", "skipped": "skip", 
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """One case. ``cells`` has one word of CELLS for each check, "" where the case has no such check.
+
+    group:   what rows beside it share: architecture, precision, optimizer.
+    label:   its layout, or its whole id where that says more.
+    used:    the largest part of a tolerance that one of its checks measured, None where no check has a number.
+    seconds: of its run; mebibytes: the peak of the rank that took most. Empty where not known.
+    """
+
+    case: str
+    group: str
+    label: str
+    cells: list[str]
+    used: float | None
+    seconds: str
+    mebibytes: str
+
+    @property
+    def clean(self) -> bool:
+        """Whether every check that it has is ok."""
+        return all(cell in ("ok", "") for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
-    """``rows`` has for each case its id, one cell for each of ``checks``, and the largest part of a tolerance used."""
+    """One row for each case, one column for each of ``checks``."""
 
     checks: list[str]
-    rows: list[tuple[str, list[str], float | None]]
+    rows: list[Row]
+
+    @property
+    def used(self) -> float | None:
+        """The largest part of a tolerance in any row."""
+        return max((row.used for row in self.rows if row.used is not None), default=None)
 
 
 def make(results: Sequence[Result]) -> Table:
-    """Return the table of all results that check a case; cases and checks in the order in which they came."""
-    checks = list(dict.fromkeys(result.check for result in results if result.case and result.check))
+    """Return the table of all results that check a case; groups, cases and checks in the order in which they came."""
+    checks: dict[str, None] = {}
     cases: dict[str, dict[str, Result]] = {}
     for result in results:
         if result.case and result.check:
-            cases.setdefault(result.case, {})[result.check] = result
-    rows = []
-    for case, found in cases.items():
-        used = [result.used for result in found.values() if result.used is not None]
-        cells = [CELLS[found[check].outcome] if check in found else "" for check in checks if check]
-        rows.append((case, cells, max(used) if used else None))
-    return Table([check for check in checks if check], rows)
+            checks[result.check] = None
+            found = cases.setdefault(result.case, {})
+            # Several results of one check: a failing one is never hidden by another.
+            if result.check not in found or result.outcome in ("failed", "error"):
+                found[result.check] = result
+    rows = [_row(case, list(checks), found) for case, found in cases.items()]
+    groups = list(dict.fromkeys(row.group for row in rows))
+    return Table(list(checks), sorted(rows, key=lambda row: groups.index(row.group)))
+
+
+def _row(case: str, checks: Sequence[str], found: dict[str, Result]) -> Row:
+    shared: dict[str, str] = {}
+    for result in found.values():
+        shared |= result.properties
+    parts = [shared.get(name, "") for name in ("architecture", "model_class", "precision", "optimizer")]
+    group = " ".join(part for part in parts if part)
+    used = [result.used for result in found.values() if result.used is not None]
+    return Row(
+        case=case,
+        group=group,
+        label=shared.get("layout", case) if group else case,
+        cells=[CELLS[found[check].outcome] if check in found else "" for check in checks],
+        used=max(used, default=None),
+        seconds=shared.get("seconds", ""),
+        mebibytes=shared.get("peak_memory_mib", ""),
+    )
