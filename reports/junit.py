@@ -26,6 +26,9 @@ RUN_PROPERTIES = (
     "host",
 )
 
+# The type of a <skipped> entry that stands for a test that was under way when its run was cut short.
+UNFINISHED = "meshgate.unfinished"
+
 # pytest's exit codes after which nothing is missing from the file: all passed, some failed, nothing was selected.
 _ENDED = ("0", "1", "5")
 
@@ -36,7 +39,10 @@ class UnusableReport(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One test: outcome is passed, failed, error, skipped or xfailed; ``message`` is empty for passed ones."""
+    """One test; ``message`` is empty for passed ones.
+
+    outcome: passed, failed, error, skipped, xfailed, or unfinished (it was under way when the run was cut short).
+    """
 
     name: str
     outcome: str
@@ -79,9 +85,10 @@ class Run:
 
     @property
     def missing(self) -> int:
-        """How many tests were selected and have no result."""
+        """How many tests were selected, or begun, and have no result."""
+        names = {result.name for result in self.results if result.outcome != "unfinished"}
         selected = self.properties.get("selected", "")
-        return max(0, int(selected) - len({result.name for result in self.results})) if selected.isdecimal() else 0
+        return max(self.count("unfinished"), int(selected) - len(names) if selected.isdecimal() else 0)
 
     @property
     def cut_short(self) -> str:
@@ -184,7 +191,7 @@ def _result(case: TestCase, around: dict[str, str]) -> Result:
         elif isinstance(entry, Failure):
             outcome = "failed"
         elif isinstance(entry, Skipped):
-            outcome = "xfailed" if entry.type == "pytest.xfail" else "skipped"
+            outcome = {"pytest.xfail": "xfailed", UNFINISHED: "unfinished"}.get(entry.type or "", "skipped")
         message = _message(entry.message or entry.text or "")
         if outcome in ("failed", "error"):
             break

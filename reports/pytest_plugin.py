@@ -12,12 +12,13 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
-from _pytest.junitxml import xml_key
+from _pytest.junitxml import LogXML, xml_key
 
 from reports import table, terminal
-from reports.junit import RUN_PROPERTIES, Run, UnusableReport, read
+from reports.junit import RUN_PROPERTIES, UNFINISHED, Run, UnusableReport, read
 from reports.summary import headline, markdown
 
 # Options with which pytest only answers a question, or prepares tests without running them.
@@ -51,6 +52,7 @@ class RunReport:
         self.interrupted = ""
         self.selected: int | None = None
         self.shared: dict[str, str] = {}
+        self._running: dict[tuple[str, object], pytest.TestReport] = {}  # the last report of tests under way
         self._run: Run | None = None
         self._before: Any = None
 
@@ -99,6 +101,11 @@ class RunReport:
             if name not in RUN_PROPERTIES or self.shared.setdefault(name, str(value)) != str(value):
                 kept.append((name, value))
         report.user_properties = kept
+        key = (report.nodeid, getattr(report, "node", None))
+        if report.when == "teardown" or (report.failed and report.when != "call"):
+            self._running.pop(key, None)
+        else:
+            self._running[key] = report
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Remember that the run was cut short."""
@@ -113,6 +120,7 @@ class RunReport:
         """Complete the JUnit file before it is written; when all is said, say the verdict."""
         xml = self.config.stash.get(xml_key, None)
         if xml is not None:
+            self._mark_unfinished(xml)
             last = {"host": socket.gethostname(), "exit_status": str(int(exitstatus)), "interrupted": self.interrupted}
             last["selected"] = "" if self.selected is None else str(self.selected)
             for name, value in {**self.shared, **last}.items():
@@ -124,6 +132,18 @@ class RunReport:
             self._publish()
             if exitstatus != pytest.ExitCode.USAGE_ERROR:  # then pytest's own line says all there is to say
                 self._last_words(int(session.exitstatus))
+
+    def _mark_unfinished(self, xml: LogXML) -> None:
+        """Complete the entries of tests that a cut found under way; pytest would write them as nameless passed ones."""
+        for report in self._running.values():
+            entry = xml.node_reporter(report)
+            for name, value in report.user_properties:
+                entry.add_property(str(name), value)
+            if report.when == "setup" and report.passed:
+                entry.record_testreport(report)
+                entry.append(
+                    ElementTree.Element("skipped", type=UNFINISHED, message="the run ended while this test ran")
+                )
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the layout x check table."""

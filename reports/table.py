@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reports.junit import Result
 
-CELLS = {"passed": "ok", "failed": "FAIL", "error": "ERROR", "skipped": "skip", "xfailed": "known"}
+CELLS = {"passed": "ok", "failed": "FAIL", "error": "ERROR", "skipped": "skip", "xfailed": "known", "unfinished": "..."}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reports.table import Table
 
 # For narrow terminals: one letter a cell, one number a check, and a legend.
-_LETTERS = {"ok": ".", "FAIL": "F", "ERROR": "E", "skip": "s", "known": "k", "": " "}
+_LETTERS = {"ok": ".", "FAIL": "F", "ERROR": "E", "skip": "s", "known": "k", "...": "-", "": " "}
 _STYLES = {"ok": "green", "FAIL": "red", "ERROR": "red", "skip": "yellow", "known": "yellow"}
 # Beyond this many rows, those in which every check is ok are counted, not shown.
 _ROWS = 60
@@ -53,7 +53,7 @@ def _legend(checks: list[str], width: int) -> Iterator[list[Piece]]:
             line = "       "
         line += f" {word}"
     yield [(line, "")]
-    yield [("cells:  . ok, F FAIL, E ERROR (the check could not be made), s skipped, k known issue", "")]
+    yield [("cells:  . ok, F FAIL, E ERROR (the check could not be made), s skipped, k known issue, - unfinished", "")]
 
 
 def _blocks(widths: list[int], width: int) -> Iterator[list[int]]:

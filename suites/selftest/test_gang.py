@@ -119,11 +119,20 @@ def test_a_zygote_that_dies_is_replaced(pool):
     pool.run(f"{PROBE}:echo", 2, {})
     ranks = list(pool.rank_pids)
     os.kill(pool.zygote_pid, signal.SIGKILL)
-    with pytest.raises(GangFailure, match="zygote ended unexpectedly"):
-        pool.run(f"{PROBE}:sum_of_ranks", 2, {})
+    psutil.Process(pool.zygote_pid).wait(5)
     assert pool.run(f"{PROBE}:sum_of_ranks", 2, {}) == [1.0, 1.0]
     time.sleep(0.5)
     assert alive(ranks) == []
+
+
+def test_a_zygote_that_dies_in_a_run_is_a_finding(pool):
+    pool.run(f"{PROBE}:echo", 2, {})
+    killer = subprocess.Popen(["sh", "-c", f"sleep 0.5; kill -9 {pool.zygote_pid}"])
+    with pytest.raises(GangFailure) as failure:
+        pool.run(f"{PROBE}:wait_for_ever", 2, {})
+    killer.wait()
+    assert failure.value.kind in ("start", "died")
+    assert pool.run(f"{PROBE}:sum_of_ranks", 2, {}) == [1.0, 1.0]
 
 
 def test_a_stranger_without_the_token_is_refused():
