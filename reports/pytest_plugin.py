@@ -109,7 +109,8 @@ class RunReport:
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Remember that the run was cut short."""
-        self.interrupted = self.interrupted or f"the run was interrupted ({excinfo.exconly(tryshort=True)})"
+        what = f"{excinfo.typename}: {excinfo.value}".removesuffix(": ")
+        self.interrupted = self.interrupted or f"the run was interrupted ({what})"
 
     def pytest_internalerror(self) -> None:
         """Remember that the run was cut short."""

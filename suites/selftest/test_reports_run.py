@@ -78,8 +78,15 @@ def start(tmp_path):
         (tmp_path / "pytest.ini").write_text("[pytest]\njunit_family = xunit1\n")
         (tmp_path / "test_it.py").write_text(source)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        environment |= {"PYTHONPATH": str(ROOT), "COLUMNS": "100"}
-        command = [sys.executable, "-m", "pytest", "-p", "reports.pytest_plugin", "-p", "no:cacheprovider", *arguments]
+        environment |= {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        plugins = [
+            "-p",
+            "reports.pytest_plugin",
+            "-p",
+            "no:cacheprovider",
+            *(["-p", "xdist"] if "-n" in arguments else []),
+        ]
+        command = [sys.executable, "-m", "pytest", *plugins, *arguments]
         return subprocess.Popen(
             command, cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
@@ -160,7 +167,8 @@ def test_properties(run, workers):
 
 def test_a_test_that_differs_keeps_its_own_value(run):
     done = run(
-        "def test_a(record_property): record_property('torch', 1)\ndef test_b(record_property): record_property('torch', 2)"
+        "def test_a(record_property): record_property('torch', 1)\n"
+        "def test_b(record_property): record_property('torch', 2)\n"
     )
     result = read(done.latest / "junit.xml")
     assert result.properties["torch"] == "1"
@@ -182,11 +190,8 @@ def test_a_failed_check(run, workers):
 
 def test_a_case_that_does_not_complete_has_its_row(run):
     """The fixture that runs the case fails before the check can say its name."""
-    broken = CONFTEST.replace(
-        "@pytest.fixture\ndef check",
-        '@pytest.fixture\ndef ranks(evidence):\n    pytest.fail("rank 3 died", pytrace=False)\n\n@pytest.fixture\ndef check',
-    )
-    done = run("def test_loss(ranks, check): pass\n", conftest=broken)
+    ranks = "import pytest\n@pytest.fixture\ndef ranks(evidence): pytest.fail('rank 3 died', pytrace=False)\n"
+    done = run(ranks + "def test_loss(ranks, check): pass\n")
     assert done.code == 1
     assert done.verdict == "REJECT - 1 check of 2 cases: 2 in error"
     assert re.search(r"^  tp2     ERROR$", done.output, re.MULTILINE)
