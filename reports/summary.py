@@ -93,7 +93,7 @@ def _text(text: str) -> str:
     """Return text that Markdown shows as it is, on one line."""
     escaped = html.escape(" ".join(text.split()), quote=False)
     # An underscore inside a word means nothing to Markdown, and names of checks are full of them.
-    return re.sub(r"[\\`*\[\]|#~]|(?<!\w)_|_(?!\w)", r"\\\g<0>", escaped)
+    return re.sub(r"[\\`*\[\]|#~]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", escaped)
 
 
 def main(arguments: list[str] | None = None) -> int:
