@@ -1,77 +1,113 @@
-# Shared by ci/accept and ci/test: an environment with the pinned dependencies. Sourced, not run.
-# After `prepare_environment ROOT PYTHON VENV [requirement files]`, $PYTHON is the interpreter to use.
+# shellcheck shell=bash
+# Shared by ci/accept, ci/test and ci/bench: an environment with the pinned dependencies. Sourced, not run.
+# Sets $PYTHON, the interpreter to use. Works with bash 3.2 (macOS) and newer.
 
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# What Meshgate needs in every environment, and the stack under test.
+NEEDED=("$ROOT/ci/requirements.txt" "$ROOT/ci/requirements-stack.txt")
+
+# One line to standard error, and exit code 4: pytest's code for wrong usage.
 fail() {
-    echo "$1" >&2
+    echo "meshgate: $1" >&2
     exit 4
 }
 
-# Print the interpreter to start from: $MESHGATE_PYTHON, else python3; refuse one older than 3.11.
-base_python() {
-    local python=${MESHGATE_PYTHON:-python3}
-    command -v "$python" >/dev/null 2>&1 || fail "meshgate: no interpreter '$python'; install Python 3.11 or newer, or set MESHGATE_PYTHON"
-    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-        fail "meshgate: $("$python" --version 2>&1) is too old; install Python 3.11 or newer, or set MESHGATE_PYTHON to one"
-    command -v "$python"
+# use_environment [FILE...]: set PYTHON to an interpreter that has what ci/requirements*.txt (and the files) ask for.
+#   A virtual or conda environment that is active is used as it is; what is missing is installed, nothing is replaced.
+#   Otherwise .venv in the checkout is made. Where the base interpreter has torch (a container), .venv sees it and keeps it.
+use_environment() {
+    local active=${VIRTUAL_ENV:-${CONDA_PREFIX:-}}
+    if [ -n "$active" ]; then
+        PYTHON=$active/bin/python
+        [ -x "$PYTHON" ] || fail "the active environment $active has no bin/python; deactivate it, or make it anew"
+        _check_version "$PYTHON" "activate an environment with Python 3.11 or newer, or none"
+        _complete "$@"
+    else
+        local base=${MESHGATE_PYTHON:-python3}
+        command -v "$base" >/dev/null 2>&1 ||
+            fail "no interpreter '$base'; install Python 3.11 or newer, or set MESHGATE_PYTHON to one"
+        _check_version "$base" "install Python 3.11 or newer, or set MESHGATE_PYTHON to one"
+        make_environment "$base" "$ROOT/.venv" "$@"
+    fi
 }
 
-has_distribution() {
-    "$PYTHON" - "$@" <<'PROBE'
-import importlib.metadata as metadata, sys
-try:
-    [metadata.version(name) for name in sys.argv[1:]]
-except metadata.PackageNotFoundError:
-    sys.exit(1)
-PROBE
-}
-
-prepare_environment() {
-    local root=$1 base=$2 venv=$3
-    shift 3
-    local files=("$@")
-    if [ -n "${VIRTUAL_ENV:-}${CONDA_PREFIX:-}" ] || { [ -z "${venv}" ]; }; then
-        # An environment is active: it is used as it is, and its own stack is never replaced.
-        PYTHON=$(command -v python || command -v python3)
-        if has_distribution torch megatron-core; then
-            local kept=()
-            for file in "${files[@]}"; do
-                [ "$file" = requirements-stack.txt ] || kept+=("$file")
-            done
-            files=("${kept[@]}")
+# make_environment PYTHON FOLDER [FILE...]: the same with an environment of our own.
+make_environment() {
+    local base=$1 folder=$2
+    shift 2
+    PYTHON=$folder/bin/python
+    if [ ! -e "$PYTHON" ]; then
+        local options=()
+        if "$base" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)' 2>/dev/null; then
+            options=(--system-site-packages)
         fi
-        install_pinned "$root" "${PYTHON%/*}/../.meshgate-stamp" free "${files[@]}"
-        return
+        echo "meshgate: making the environment $folder"
+        "$base" -m venv ${options[@]+"${options[@]}"} "$folder" ||
+            fail "$base can't make a virtual environment; install its venv module (Debian and Ubuntu: python3-venv)"
     fi
-    if [ ! -x "$venv/bin/python" ]; then
-        echo "meshgate: making the environment $venv"
-        "$base" -m venv "$venv" || fail "meshgate: $base can't make a virtual environment; install its venv module (Debian: python3-venv)"
+    "$PYTHON" -c 'import pip' 2>/dev/null || "$PYTHON" -m ensurepip >/dev/null 2>&1 ||
+        fail "the environment $folder does not work; remove it and start again"
+    _check_version "$PYTHON" "remove $folder and start again"
+    if grep -qi '^include-system-site-packages *= *true' "$folder/pyvenv.cfg" 2>/dev/null; then
+        _complete "$@"
+    else
+        _install_pinned "$folder/meshgate-stamp" "$@"
     fi
-    PYTHON=$venv/bin/python
-    install_pinned "$root" "$venv/.meshgate-stamp" pinned "${files[@]}"
 }
 
-# Install the requirement files, once for each content of them; pip's output is only shown when it fails.
-install_pinned() {
-    local root=$1 stamp=$2 mode=$3
-    shift 3
-    local arguments=() file wanted log
-    for file in "$@"; do
-        arguments+=(-r "$root/ci/$file")
-    done
-    if [ "$mode" = pinned ]; then
-        arguments+=(-c "$root/ci/constraints.txt")
+_check_version() {
+    local version
+    version=$("$1" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) ||
+        fail "$1 does not run; $2"
+    case $version in
+        3.[0-9].* | 3.10.* | [0-2].*) fail "$1 is Python $version, too old; $2" ;;
+    esac
+}
+
+# Install what is missing; all that is there stays at its version.
+_complete() {
+    local scratch
+    scratch=$(mktemp -d)
+    if ! "$PYTHON" "$ROOT/ci/missing.py" "$scratch" "${NEEDED[@]}" "$@"; then
+        [ -s "$scratch/requirements.txt" ] || fail "could not find out what $PYTHON has installed; the error is above"
+        _pip "$scratch" -r "$scratch/requirements.txt" -c "$scratch/constraints.txt"
     fi
-    wanted=$(cd "$root/ci" && { "$PYTHON" --version; echo "$mode"; cat constraints.txt "$@"; } | cksum)
-    if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then
-        return
+    rm -rf "$scratch"
+}
+
+# Install the exact versions of ci/constraints.txt, once for each content of the files.
+_install_pinned() {
+    local stamp=$1 file wanted scratch arguments=()
+    shift
+    wanted=$({ "$PYTHON" -VV; cat "$ROOT/ci/constraints.txt" "${NEEDED[@]}" "$@"; } | cksum)
+    scratch=$(mktemp -d)
+    if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] ||
+        ! "$PYTHON" "$ROOT/ci/missing.py" "$scratch" "${NEEDED[@]}" "$@"; then
+        for file in "${NEEDED[@]}" "$@"; do
+            arguments+=(-r "$file")
+        done
+        _pip "$scratch" "${arguments[@]}" -c "$ROOT/ci/constraints.txt"
+        echo "$wanted" >"$stamp"
     fi
-    echo "meshgate: installing dependencies (the first time this takes some minutes)"
-    log=$(mktemp)
-    if ! "$PYTHON" -m pip install --disable-pip-version-check "${arguments[@]}" >"$log" 2>&1; then
-        cat "$log" >&2
-        rm -f "$log"
-        fail "meshgate: installing the dependencies failed; pip's output is above"
+    rm -rf "$scratch"
+}
+
+# _pip FOLDER ARGUMENT...: pip install; its output is only shown when it fails.
+_pip() {
+    local scratch=$1
+    shift
+    echo "meshgate: installing into $PYTHON (the first time this takes some minutes); log: $scratch/pip.log"
+    if ! "$PYTHON" -m pip install --disable-pip-version-check --no-input "$@" >"$scratch/pip.log" 2>&1; then
+        tail -n 30 "$scratch/pip.log" >&2
+        fail "installing the dependencies failed; the end of pip's output is above, all of it in $scratch/pip.log"
     fi
-    rm -f "$log"
-    echo "$wanted" 2>/dev/null >"$stamp" || true
+}
+
+# run_pytest ARGUMENT...: from the caller's folder, so that paths in arguments mean what the caller sees.
+run_pytest() {
+    if [ "$PWD" = "$ROOT" ]; then
+        "$PYTHON" -m pytest "$@"
+    else
+        "$PYTHON" -m pytest -c "$ROOT/pyproject.toml" --rootdir "$ROOT" "$ROOT/suites" "$@"
+    fi
 }
