@@ -104,10 +104,24 @@ _pip() {
 }
 
 # run_pytest ARGUMENT...: from the caller's folder, so that paths in arguments mean what the caller sees.
+#   "--option PATH" becomes "--option=PATH" for options of ours: pytest looks for its settings beside every argument
+#   that is an existing path, before it knows of options that a conftest.py adds.
 run_pytest() {
-    if [ "$PWD" = "$ROOT" ]; then
-        "$PYTHON" -m pytest "$@"
-    else
-        "$PYTHON" -m pytest -c "$ROOT/pyproject.toml" --rootdir "$ROOT" "$ROOT/suites" "$@"
-    fi
+    local joined=()
+    [ "$PWD" = "$ROOT" ] || joined=(-c "$ROOT/pyproject.toml" --rootdir "$ROOT" "$ROOT/suites")
+    while [ $# -gt 0 ]; do
+        case $1 in
+            --layout | --stack-python | --reports-dir)
+                if [ $# -gt 1 ]; then
+                    joined+=("$1=$2")
+                    shift
+                else
+                    joined+=("$1")
+                fi
+                ;;
+            *) joined+=("$1") ;;
+        esac
+        shift
+    done
+    "$PYTHON" -m pytest ${joined[@]+"${joined[@]}"}
 }

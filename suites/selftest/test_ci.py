@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shlex
@@ -152,7 +153,7 @@ def test_first_start_installs_pinned_and_later_ones_take_no_time(call, checkout)
     assert code == 0
     ci = checkout / "ci"
     files = f"-r {ci}/requirements.txt -r {ci}/requirements-stack.txt -c {ci}/constraints.txt"
-    run = f"pytest in {checkout}: [-m] [multinode] [--layout] [tp2pp2cp2dp2] [-k] [loss or norm]"
+    run = f"pytest in {checkout}: [-m] [multinode] [--layout=tp2pp2cp2dp2] [-k] [loss or norm]"
     assert did == ["venv", f"pip install --disable-pip-version-check --no-input {files}", run]
     assert f"making the environment {checkout}/.venv" in output
     assert "this is pip" not in output
@@ -183,7 +184,7 @@ def test_from_another_folder_paths_are_the_callers(call, checkout, tmp_path):
     elsewhere.mkdir()
     did = call("ci/accept", "--layout", "mine.txt", cwd=elsewhere, FAKE_COMPLETE="1")[2]
     where = f"[-c] [{checkout}/pyproject.toml] [--rootdir] [{checkout}] [{checkout}/suites]"
-    assert did[-1] == f"pytest in {elsewhere}: {where} [-m] [multinode] [--layout] [mine.txt]"
+    assert did[-1] == f"pytest in {elsewhere}: {where} [-m] [multinode] [--layout=mine.txt]"
 
 
 def test_an_interpreter_with_torch_keeps_it(call, checkout, tmp_path):
@@ -233,7 +234,7 @@ def test_the_second_python_gets_an_environment_of_its_own(call, checkout, python
     assert code == 0
     runs = [line for line in did if line.startswith("pytest")]
     assert len(runs) == 2
-    assert "[-m] [multinode] [--layout] [tp2pp2cp2dp2]" in runs[0]
+    assert "[-m] [multinode] [--layout=tp2pp2cp2dp2]" in runs[0]
     assert runs[1] == f"pytest in {checkout}: []"
     assert (checkout / ".venv-3.11.7/bin/python").exists()  # the fake gives its whole version for the short one
     assert did.count("venv") == 2
@@ -317,3 +318,24 @@ def test_nothing_there(tmp_path):
         1,
         ["torch>=2.6", "megatron-core>=0.16", "einops"],
     )
+
+
+@pytest.mark.parametrize(
+    ("main", "bare", "good", "ratio"),
+    [(9.0, 5.0, True, "1.80"), (10.1, 5.0, False, "2.02"), (15.5, 9.0, False, "1.72")],
+)
+def test_benchmark_limits(main, bare, good, ratio):
+    specification = importlib.util.spec_from_file_location("bench", ROOT / "ci/bench.py")
+    bench = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(bench)
+    text, within = bench.report(main, bare, limit=15.0, ratio=2.0)
+    assert within is good
+    assert text.splitlines()[2].split() == ["ratio:", ratio + ",", "limit", "2"]
+
+
+def test_benchmark_shows_why_a_part_failed():
+    specification = importlib.util.spec_from_file_location("bench", ROOT / "ci/bench.py")
+    bench = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(bench)
+    with pytest.raises(SystemExit, match="why\n\nci/bench: the main job failed with exit code 3; its output is above"):
+        bench.seconds("the main job", [sys.executable, "-c", "print('why'); raise SystemExit(3)"])
