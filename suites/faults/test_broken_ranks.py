@@ -5,8 +5,10 @@ import time
 import psutil
 import pytest
 
+from fixtures.case import Case
 from fixtures.cluster.failure import GangFailure
 from fixtures.cluster.pool import GangPool
+from fixtures.layout import Layout
 from fixtures.plugin.wiring import PRELOAD
 
 pytestmark = pytest.mark.faults
@@ -62,24 +64,29 @@ def test_raising_rank_is_named_and_its_output_is_shown(gang_pool, plant, gone):
     assert plant("nothing", LAYOUT) == {}
 
 
-def test_sleeping_rank_is_named_with_its_stack_within_the_time_out(request, tmp_path):
+def test_sleeping_rank_is_named_with_its_stack_within_the_time_out(request, runs, plant, tmp_path):
+    plant("nothing", LAYOUT)  # makes the reference
+    case = Case("megatron-core", "llama", Layout.parse(LAYOUT), "float64", "adam", "gpt", 1234)
+    params = {"case": case.to_json(), "reference": str(runs.folder_of(case)), "fault": "asleep"}
     # A pool of its own, with little patience.
     pool = GangPool(
-        python=request.config.getoption("--stack-python"), preload=PRELOAD, run_dir=tmp_path / "pool", rank_timeout=4.0
+        python=request.config.getoption("--stack-python"), preload=PRELOAD, run_dir=tmp_path / "pool", rank_timeout=5.0
     )
     try:
-        pool.run("fixtures.scenarios.probe:echo", 4, {})
+        pool.run("fixtures.scenarios.probe:echo", 8, {})
         started = time.monotonic()
         with pytest.raises(GangFailure) as failure:
-            pool.run("fixtures.scenarios.probe:sleep_in_loop", 4, {"rank": 2})
-        assert time.monotonic() - started < 4.0 + 5.0
+            pool.run("suites.faults.planted:run", 8, params)
+        # It sleeps in the second microbatch: a second or two of work before, the time-out, and a second for the stacks.
+        assert time.monotonic() - started < 5.0 + 10.0
         assert failure.value.kind == "timeout"
-        assert failure.value.ranks == [2]
+        assert failure.value.ranks == [1]
         text = str(failure.value)
-        assert "no progress for 4 s: rank 2 did not enter all_reduce #4 of group [0, 1, 2, 3] (float32[16])" in text
-        assert "ranks 0, 1, 3 wait in it" in text
-        assert "asleep_for_ever" in text
-        assert pool.run("fixtures.scenarios.probe:echo", 4, {}) == [{"rank": rank} for rank in range(4)]
+        assert text.startswith("no progress for 5 s: rank 1 did not enter ")
+        assert "last collective: " in text
+        assert "in _asleep_for_ever" in text
+        assert "phase: step 0: forward and backward" in text
+        assert pool.run("fixtures.scenarios.probe:echo", 8, {}) == [{"rank": rank} for rank in range(8)]
     finally:
         pool.close()
     assert not (tmp_path / "pool").exists()
