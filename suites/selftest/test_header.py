@@ -2,62 +2,72 @@
 
 from __future__ import annotations
 
-import subprocess
+import shlex
 import sys
 from importlib import metadata
-from pathlib import Path
 
 import pytest
 
+from fixtures.plugin.header import pytest_report_header
+
 pytestmark = pytest.mark.selftest
 
-ROOT = Path(__file__).parents[2]
+
+class _Config:
+    """Options as pytest gives them, without a run."""
+
+    def __init__(self, **options: object) -> None:
+        self.stash = pytest.Stash()
+        self._options = {
+            "--layout": None,
+            "--architecture": None,
+            "--precision": ["float64"],
+            "--optimizer": None,
+            "--model-class": None,
+            "--stack": "megatron-core",
+            "--stack-python": sys.executable,
+            "--rank-timeout": 60.0,
+            "--available-ranks": 64,
+            "--seed": 1234,
+            "markexpr": "",
+        } | {name if name == "markexpr" else f"--{name.replace('_', '-')}": value for name, value in options.items()}
+
+    def getoption(self, name: str, default: object = None) -> object:
+        return self._options.get(name, default)
 
 
-def _header(*arguments: str) -> list[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "fixtures.plugin.header",
-        "-p",
-        "no:cacheprovider",
-        "--collect-only",
-    ]
-    done = subprocess.run(
-        [*command, "suites/training_step/test_rank_groups.py", *arguments],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return [line.removeprefix("meshgate: ") for line in done.stdout.splitlines() if line.startswith("meshgate: ")]
+def _header(**options: object) -> list[str]:
+    return [line.removeprefix("meshgate: ") for line in pytest_report_header(_Config(**options))]
 
 
 def test_one_case():
-    first, second, third = _header(
-        "-m", "multinode", "--layout=tp2pp2cp2dp2", "--precision=float32", "--rank-timeout=12.5"
-    )
+    options = {"layout": ["tp2pp2cp2dp2"], "precision": ["float32"], "rank_timeout": 12.5}
+    first, second, third, fourth = _header(markexpr="multinode", **options)
     assert first == "1 case on up to 16 ranks: llama; float32; adam; tp2pp2cp2dp2"
     versions = f"megatron-core {metadata.version('megatron-core')}, torch {metadata.version('torch')}"
-    assert second.startswith(f"ranks run {versions} under {sys.executable}; ")
-    assert third == "rank time-out 12.5 s, seed 1234"
+    assert second == f"ranks run {versions} under {sys.executable}"
+    assert third.startswith("the CPU stand-in is on where torch sees no GPU; GPUs on this machine: ")
+    assert fourth == "rank time-out 12.5 s, seed 1234"
 
 
 def test_many_cases_are_counted():
-    first = _header(
-        "--layout=all16", "--architecture=llama", "--architecture=gpt-tied", "--precision=float64", "--seed=3"
-    )[0]
+    first = _header(layout=["all16"], architecture=["llama", "gpt-tied"])[0]
     assert first.startswith("70 cases on up to 16 ranks: llama, gpt-tied; float64; adam; ")
     assert first.endswith(" and 29 more")
 
 
 def test_an_environment_without_a_stack(tmp_path):
     python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S "$@"\n')
     python.chmod(0o755)
-    second = _header(f"--stack-python={python}", "--precision=float64")[1]
-    assert second.startswith(f"ranks run megatron-core not installed, torch not installed under {python}; ")
+    second = _header(stack_python=str(python))[1]
+    assert second == f"ranks run megatron-core not installed, torch not installed under {python}"
 
 
-@pytest.mark.parametrize("arguments", [("-m", "selftest"), ("-m", "not multinode"), ("--layout=tp3",), ("-m", "((")])
-def test_silent_where_no_case_can_run(arguments):
-    assert _header(*arguments) == []
+@pytest.mark.parametrize(
+    "options",
+    [{"markexpr": "selftest"}, {"markexpr": "not multinode"}, {"markexpr": "(("}, {"layout": ["tp3"]}],
+    ids=str,
+)
+def test_silent_where_no_case_can_run(options):
+    assert _header(**options) == []
