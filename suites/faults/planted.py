@@ -308,7 +308,7 @@ FAULTS: dict[str, Any] = {
     "data_parallel_reduction_skipped": data_parallel_reduction_skipped,
     "gradients_scaled_twice": gradients_scaled_twice,
     "nan_in_forward": _module_hook("layers.3.mlp", 2, _nan_output),
-    "nan_in_backward": _module_hook("layers.5.mlp", 1, _nan_gradient),
+    "nan_in_backward": _module_hook("layers.2.mlp", 1, _nan_gradient),
     "one_element_wrong": one_element_wrong,
     "one_weight_not_updated": _changed_step(_one_weight_not_updated),
     "replica_drifts": _changed_step(_replica_drifts),

@@ -31,7 +31,7 @@ CASES = [
     ("nan_in_forward", LAYOUT, "llama", None,
      "forward_finite", ["decoder.layers.3.mlp, microbatch 1, on rank 2 (tp0 dp1 pp0)"]),
     ("nan_in_backward", LAYOUT, "llama", None,
-     "backward_finite", ["gradient of the output of decoder.layers.5.mlp", "microbatch 0, on rank 1 (tp1 dp0 pp0)"]),
+     "backward_finite", ["gradient of the output of decoder.layers.2.mlp", "microbatch 0, on rank 1 (tp1 dp0 pp0)"]),
     ("one_element_wrong", LAYOUT, "llama",
      # Norms are taken over each model replica, so that those of dp0, rank 0 among them, stay right.
      {"gradients", "gradient_sync", "weights", "weight_replicas", "gradient_norm_agrees"},
