@@ -142,9 +142,7 @@ class RunReport:
                 entry.add_property(str(name), value)
             if report.when == "setup" and report.passed:
                 entry.record_testreport(report)
-                entry.append(
-                    ElementTree.Element("skipped", type=UNFINISHED, message="the run ended while this test ran")
-                )
+                entry.append(ElementTree.Element("skipped", type=UNFINISHED, message="the run ended while this test ran"))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the layout x check table."""

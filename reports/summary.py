@@ -79,9 +79,7 @@ def _table(run: Run) -> list[str]:
             group = row.group
             head = ["layout" if group else "case", *made.checks, "error / tolerance", "seconds", "MiB a rank"]
             lines += ["", *([f"### {_text(group)}", ""] if group else []), _line(head), "|" + " --- |" * len(head)]
-        lines.append(
-            _line([row.label, *row.cells, "" if row.used is None else f"{row.used:.2g}", row.seconds, row.mebibytes])
-        )
+        lines.append(_line([row.label, *row.cells, "" if row.used is None else f"{row.used:.2g}", row.seconds, row.mebibytes]))
     return ["## Checks", *lines, ""] if lines else []
 
 

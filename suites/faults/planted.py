@@ -22,6 +22,10 @@ def run(ctx: Any, params: dict[str, Any]) -> dict[str, Any]:
         return training_step.run(ctx, params)
 
 
+def _does_nothing(*_args: Any, **_kwargs: Any) -> None:
+    """Stand in for the step that is left out."""
+
+
 @contextmanager
 def nothing(ctx: Any) -> Iterator[None]:
     """No fault: the ordinary scenario."""
@@ -34,7 +38,7 @@ def norm_gradients_not_summed(ctx: Any) -> Iterator[None]:
     from megatron.core.distributed import finalize_model_grads as module_or_function
 
     module = _module("megatron.core.distributed.finalize_model_grads", module_or_function)
-    with mock.patch.object(module, "_allreduce_non_tensor_model_parallel_grads", lambda *_a, **_k: None):
+    with mock.patch.object(module, "_allreduce_non_tensor_model_parallel_grads", _does_nothing):
         yield
 
 
@@ -44,7 +48,7 @@ def tied_embedding_not_summed(ctx: Any) -> Iterator[None]:
     from megatron.core.distributed import finalize_model_grads as module_or_function
 
     module = _module("megatron.core.distributed.finalize_model_grads", module_or_function)
-    with mock.patch.object(module, "_allreduce_word_embedding_grads", lambda *_a, **_k: None):
+    with mock.patch.object(module, "_allreduce_word_embedding_grads", _does_nothing):
         yield
 
 
@@ -57,7 +61,7 @@ def data_parallel_reduction_skipped(ctx: Any) -> Iterator[None]:
     real = torch.distributed.all_reduce
 
     def start(self: Any, *args: Any, **kwargs: Any) -> None:
-        with mock.patch.object(torch.distributed, "all_reduce", lambda *_a, **_k: None):
+        with mock.patch.object(torch.distributed, "all_reduce", _does_nothing):
             original(self, *args, **kwargs)
         self.grad_reduce_handle = None
 
@@ -170,7 +174,7 @@ def _one_weight_not_updated(ctx: Any, model: Any, number: int, step: Callable[[]
 def _replica_drifts(ctx: Any, model: Any, number: int, step: Callable[[], Any]) -> Any:
     result = step()
     if ctx.rank == 2:
-        name, parameter = next((n, p) for n, p in model._parameters_now().items() if n.endswith("linear_fc1.weight"))
+        parameter = next(p for n, p in model._parameters_now().items() if n.endswith("linear_fc1.weight"))
         parameter.data.view(-1)[0] *= 1 + 2.0**-52
     return result
 

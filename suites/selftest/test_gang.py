@@ -84,7 +84,11 @@ def test_killed_rank_is_named_with_its_last_collective(pool):
 @pytest.mark.parametrize(
     ("scenario", "rank", "words"),
     [
-        ("different_shapes", 1, ["different calls", "rank 1 in all_reduce #2 of group [0, 1, 2] (float32[8])", "(float32[16])"]),
+        (
+            "different_shapes",
+            1,
+            ["different calls", "rank 1 in all_reduce #2 of group [0, 1, 2] (float32[8])", "(float32[16])"],
+        ),
         ("leave_early", 0, ["rank 0 left the scenario early", "all_reduce #2"]),
         ("sleep_in_loop", 2, ["rank 2 did not enter all_reduce #4", "ranks 0, 1 wait in it", "asleep_for_ever"]),
     ],

@@ -76,9 +76,7 @@ def test_what_follows_from_the_degrees():
     st.text()
     | st.text(alphabet="tpcdevzrons0123456789@+- ")
     | st.lists(
-        st.sampled_from(
-            ["tp", "pp", "cp", "dp", "ep", "etp", "vpp", "zero", "nosp", "@", "+", "-", "0", "1", "2", "14"]
-        )
+        st.sampled_from(["tp", "pp", "cp", "dp", "ep", "etp", "vpp", "zero", "nosp", "@", "+", "-", "0", "1", "2", "14"])
     ).map("".join)
 )
 @example("tp" + "9" * 5000)

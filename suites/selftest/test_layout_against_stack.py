@@ -26,8 +26,6 @@ def test_groups_equal_the_stacks_in_order_of_ranks_and_of_groups(stack_groups):
         ours = Layout.parse(name).rank_groups()
         assert ours.keys() == theirs.keys(), name
         wrong += [
-            f"{name}, {axis}: the stack has {theirs[axis]}, we have {ours[axis]}"
-            for axis in ours
-            if ours[axis] != theirs[axis]
+            f"{name}, {axis}: the stack has {theirs[axis]}, we have {ours[axis]}" for axis in ours if ours[axis] != theirs[axis]
         ]
     assert wrong == []

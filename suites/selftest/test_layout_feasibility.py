@@ -45,9 +45,7 @@ MAMBA = SimpleNamespace(num_layers=8, seq_length=64, mamba_num_heads=16, mamba_n
     ],
 )
 def test_reasons_against_an_architecture_with_experts(layout, reason):
-    assert any(reason in said for said in Layout.parse(layout).why_not(DEEPSEEK)), Layout.parse(layout).why_not(
-        DEEPSEEK
-    )
+    assert any(reason in said for said in Layout.parse(layout).why_not(DEEPSEEK)), Layout.parse(layout).why_not(DEEPSEEK)
 
 
 @pytest.mark.parametrize(
@@ -74,19 +72,13 @@ def test_reasons_against_mamba(layout, said):
         (
             "cp8",
             {"seq_length": 24},
-            [
-                "cp=8 cuts the sequence in 2*cp=16 chunks, "
-                "which does not divide 24 tokens; use cp6, or a sequence of 32 tokens"
-            ],
+            ["cp=8 cuts the sequence in 2*cp=16 chunks, which does not divide 24 tokens; use cp6, or a sequence of 32 tokens"],
         ),
         # cp4 would cut the sequence, but leave 12 tokens to be cut in 8 parts.
         (
             "tp8cp5",
             {"seq_length": 48},
-            [
-                "cp=5 cuts the sequence in 2*cp=10 chunks, "
-                "which does not divide 48 tokens; use cp3, or a sequence of 80 tokens"
-            ],
+            ["cp=5 cuts the sequence in 2*cp=10 chunks, which does not divide 48 tokens; use cp3, or a sequence of 80 tokens"],
         ),
         (
             "cp3",
@@ -243,9 +235,7 @@ def test_who_follows_the_advice_is_not_told_the_same_again(layout, model, data):
     else:
         found = re.match(r"use ([a-z]+)([0-9]+)(?:@([0-9+]+))?", advice)
         axis, degree, split = found.groups()
-        change = {axis: int(degree)} | (
-            {"pp_split": split and tuple(map(int, split.split("+")))} if axis == "pp" else {}
-        )
+        change = {axis: int(degree)} | ({"pp_split": split and tuple(map(int, split.split("+")))} if axis == "pp" else {})
         change |= {"vpp": None} if "without vpp" in advice else {}
     try:
         better = dataclasses.replace(layout, **change)

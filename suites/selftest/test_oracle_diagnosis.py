@@ -22,7 +22,8 @@ KEY = "decoder.layers.3.mlp.linear_fc1.weight"
 class FakeReference:
     """A reference with one tensor [4, 2], split in two by rows over tensor parallel ranks."""
 
-    numbers = {"losses": [], "grad_norms": []}
+    def __init__(self):
+        self.numbers = {"losses": [], "grad_norms": []}
 
     def keys(self):
         return {KEY: [4, 2]}

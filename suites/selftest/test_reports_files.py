@@ -253,9 +253,7 @@ def test_unusable_files(tmp_path, capsys, text, words):
 
 
 def test_doctype_in_text_is_text(tmp_path):
-    path = _write(
-        tmp_path, "<testsuite><testcase name='a'><failure message='&lt;!DOCTYPE x&gt;'/></testcase></testsuite>"
-    )
+    path = _write(tmp_path, "<testsuite><testcase name='a'><failure message='&lt;!DOCTYPE x&gt;'/></testcase></testsuite>")
     assert read(path).results[0].message == "<!DOCTYPE x>"
 
 

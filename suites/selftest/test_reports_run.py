@@ -167,8 +167,7 @@ def test_properties(run, workers):
 
 def test_a_test_that_differs_keeps_its_own_value(run):
     done = run(
-        "def test_a(record_property): record_property('torch', 1)\n"
-        "def test_b(record_property): record_property('torch', 2)\n"
+        "def test_a(record_property): record_property('torch', 1)\ndef test_b(record_property): record_property('torch', 2)\n"
     )
     result = read(done.latest / "junit.xml")
     assert result.properties["torch"] == "1"
@@ -200,8 +199,7 @@ def test_a_case_that_does_not_complete_has_its_row(run):
 
 def test_an_error_in_a_fixture_s_end_is_no_accept(run):
     done = run(
-        "import pytest\n@pytest.fixture\ndef leaks():\n    yield\n    assert 0\n"
-        + GOOD.replace("check)", "check, leaks)")
+        "import pytest\n@pytest.fixture\ndef leaks():\n    yield\n    assert 0\n" + GOOD.replace("check)", "check, leaks)")
     )
     assert done.code == 1
     assert done.verdict.startswith("REJECT - ")
@@ -215,9 +213,7 @@ def test_skips_are_counted_with_their_reasons(run):
 
 
 def test_only_skips_are_no_accept(run):
-    done = run(
-        "import pytest\ndef test_loss(evidence, check):\n    pytest.skip('needs a GPU')\ndef test_unrelated(): pass\n"
-    )
+    done = run("import pytest\ndef test_loss(evidence, check):\n    pytest.skip('needs a GPU')\ndef test_unrelated(): pass\n")
     assert done.code == 0
     assert done.verdict == "NOTHING RAN - 1 check of 2 cases: 1 passed, 2 skipped"
 
@@ -248,25 +244,18 @@ def test_tests_without_a_case_accept_nothing(run):
 
 def test_stop_at_the_first_failure_says_what_is_missing(run):
     done = run("def test_first(evidence): assert 0\n" + GOOD, "-x")
-    assert (
-        done.verdict == "REJECT - 1 check of 1 case: 1 failed; the run stopped early; 5 selected tests have no result"
-    )
+    assert done.verdict == "REJECT - 1 check of 1 case: 1 failed; the run stopped early; 5 selected tests have no result"
 
 
 def test_a_run_that_stops_by_itself_is_incomplete(run):
-    done = run(
-        GOOD + "def test_stop():\n    import pytest\n    pytest.exit('enough', returncode=0)\ndef test_more(): pass\n"
-    )
+    done = run(GOOD + "def test_stop():\n    import pytest\n    pytest.exit('enough', returncode=0)\ndef test_more(): pass\n")
     assert done.code == 0
     assert done.verdict.startswith("INCOMPLETE - ")
     assert "the run was interrupted (Exit: enough); 2 selected tests have no result" in done.verdict
 
 
 def test_internal_error(run):
-    broken = (
-        CONFTEST
-        + "\ndef pytest_runtest_logfinish(nodeid):\n    if 'gradients' in nodeid: raise RuntimeError('plugin')\n"
-    )
+    broken = CONFTEST + "\ndef pytest_runtest_logfinish(nodeid):\n    if 'gradients' in nodeid: raise RuntimeError('plugin')\n"
     done = run(GOOD, conftest=broken)
     assert done.code == 3
     assert done.verdict.startswith("REJECT - ")  # pytest reports it as a test in error
@@ -311,9 +300,7 @@ def test_interrupted(start, tmp_path, number, words, workers):
         "llama-tp2-float64-adam",
         "llama-pp2dp2-float64-adam",
     }
-    assert result.count("passed") == (
-        4 if not workers else len([test for test in result.results if "slow" not in test.name])
-    )
+    assert result.count("passed") == (4 if not workers else len([test for test in result.results if "slow" not in test.name]))
     assert result.missing >= 1
     assert done.summary.startswith("# Meshgate: INCOMPLETE\n")
 
@@ -371,9 +358,7 @@ def test_a_folder_that_can_not_be_written(run, tmp_path):
     done = run(GOOD)
     assert done.code == 4
     errors = [line for line in done.output.splitlines() if "ERROR" in line]
-    assert errors == [
-        f"ERROR: --reports-dir {tmp_path / 'out'}: can't be written: Not a directory; name another folder"
-    ]
+    assert errors == [f"ERROR: --reports-dir {tmp_path / 'out'}: can't be written: Not a directory; name another folder"]
 
 
 def test_a_usage_error_at_collection_has_no_other_last_word(run):

@@ -1,7 +1,7 @@
 """The loss is the one-rank loss, in the first step and along the trajectory."""
 
-from fixtures.oracle.batch import GLOBAL_BATCH
 from fixtures.architectures import get
+from fixtures.oracle.batch import GLOBAL_BATCH
 
 
 def _finding(evidence, step, check):
