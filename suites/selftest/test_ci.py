@@ -43,7 +43,8 @@ case "$*" in
         echo "this is pip"
         exit "${{FAKE_PIP:-0}}" ;;
     "-m pytest"*)
-        printf 'pytest in %s:' "$PWD" >>"$FAKE_LOG"
+        home=${{0%/bin/python}}
+        printf 'pytest of %s in %s:' "${{home##*/}}" "$PWD" >>"$FAKE_LOG"
         printf ' [%s]' "${{@:3}}" >>"$FAKE_LOG"
         echo >>"$FAKE_LOG"
         exit "${{FAKE_PYTEST:-0}}" ;;
@@ -153,11 +154,11 @@ def test_first_start_installs_pinned_and_later_ones_take_no_time(call, checkout)
     assert code == 0
     ci = checkout / "ci"
     files = f"-r {ci}/requirements.txt -r {ci}/requirements-stack.txt -c {ci}/constraints.txt"
-    run = f"pytest in {checkout}: [-m] [multinode] [--layout=tp2pp2cp2dp2] [-k] [loss or norm]"
+    run = f"pytest of .venv in {checkout}: [-m] [multinode] [--layout=tp2pp2cp2dp2] [-k] [loss or norm]"
     assert did == ["venv", f"pip install --disable-pip-version-check --no-input {files}", run]
     assert f"making the environment {checkout}/.venv" in output
     assert "this is pip" not in output
-    run = f"pytest in {checkout}: [-m] [multinode]"
+    run = f"pytest of .venv in {checkout}: [-m] [multinode]"
     assert call("ci/accept", FAKE_COMPLETE="1") == (0, "", [run])
     # Other versions, or something taken out of the environment: installed again.
     assert [line.split()[0] for line in call("ci/accept")[2]] == ["pip", "pytest"]
@@ -184,7 +185,7 @@ def test_from_another_folder_paths_are_the_callers(call, checkout, tmp_path):
     elsewhere.mkdir()
     did = call("ci/accept", "--layout", "mine.txt", cwd=elsewhere, FAKE_COMPLETE="1")[2]
     where = f"[-c] [{checkout}/pyproject.toml] [--rootdir] [{checkout}] [{checkout}/suites]"
-    assert did[-1] == f"pytest in {elsewhere}: {where} [-m] [multinode] [--layout=mine.txt]"
+    assert did[-1] == f"pytest of .venv in {elsewhere}: {where} [-m] [multinode] [--layout=mine.txt]"
 
 
 def test_an_interpreter_with_torch_keeps_it(call, checkout, tmp_path):
@@ -222,7 +223,7 @@ def test_all_steps_of_ci_test_run_and_a_red_one_is_red(call, checkout):
     assert code == 1
     assert did[1:] == ["pip " + did[1].split(maxsplit=1)[1], "tool ruff", "tool ruff", "tool mypy", did[-1]]
     assert f"-r {checkout}/ci/requirements-dev.txt" in did[1]
-    assert did[-1] == f"pytest in {checkout}: [-k] [layout]"
+    assert did[-1] == f"pytest of .venv in {checkout}: [-k] [layout]"
     assert output.splitlines()[-1] == "meshgate: red: mypy"
     assert "the other stack version is not tested here: --second-python none" in output
     assert call("ci/test", "--second-python=none", FAKE_COMPLETE="1")[0] == 0
@@ -234,8 +235,9 @@ def test_the_second_python_gets_an_environment_of_its_own(call, checkout, python
     assert code == 0
     runs = [line for line in did if line.startswith("pytest")]
     assert len(runs) == 2
+    assert runs[0].startswith("pytest of .venv-3.11.7 in ")
     assert "[-m] [multinode] [--layout=tp2pp2cp2dp2]" in runs[0]
-    assert runs[1] == f"pytest in {checkout}: []"
+    assert runs[1] == f"pytest of .venv in {checkout}: []"
     assert (checkout / ".venv-3.11.7/bin/python").exists()  # the fake gives its whole version for the short one
     assert did.count("venv") == 2
 
@@ -255,7 +257,7 @@ def test_a_second_environment_that_can_not_be_made_is_red_where_it_was_asked_for
     code, output, did = call("ci/test", "--second-python", str(broken), FAKE_COMPLETE="1")
     assert code == 1
     assert output.splitlines()[-1] == f"meshgate: red: the environment of {broken}"
-    assert did[-1].startswith("pytest in ")
+    assert did[-1].startswith("pytest of .venv in ")
 
 
 def _distribution(folder: Path, name: str, version: str) -> None:
