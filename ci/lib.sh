@@ -13,8 +13,9 @@ fail() {
 }
 
 # use_environment [FILE...]: set PYTHON to an interpreter that has what ci/requirements*.txt (and the files) ask for.
-#   A virtual or conda environment that is active is used as it is; what is missing is installed, nothing is replaced.
-#   Otherwise .venv in the checkout is made. Where the base interpreter has torch (a container), .venv sees it and keeps it.
+#   A virtual or conda environment that is active is used as it is, and so is one with torch whose Python comes first on
+#   the path; what is missing is installed, nothing is replaced. Otherwise .venv in the checkout is made. Where the base
+#   interpreter has torch (a container), .venv sees it and keeps it.
 use_environment() {
     local active=${VIRTUAL_ENV:-${CONDA_PREFIX:-}}
     if [ -n "$active" ]; then
@@ -27,8 +28,22 @@ use_environment() {
         command -v "$base" >/dev/null 2>&1 ||
             fail "no interpreter '$base'; install Python 3.11 or newer, or set MESHGATE_PYTHON to one"
         _check_version "$base" "install Python 3.11 or newer, or set MESHGATE_PYTHON to one"
-        make_environment "$base" "$ROOT/.venv" "$@"
+        if [ "$(_torch_is_in "$base")" = environment ]; then
+            PYTHON=$(command -v "$base")
+            _complete "$@"
+        else
+            make_environment "$base" "$ROOT/.venv" "$@"
+        fi
     fi
+}
+
+# Print where an interpreter has torch: in a virtual "environment" of its own, in the "system", or "nowhere".
+_torch_is_in() {
+    "$1" - <<'PROBE' 2>/dev/null || echo nowhere
+import importlib.util, sys
+there = importlib.util.find_spec("torch") is not None
+print("nowhere" if not there else "system" if sys.prefix == sys.base_prefix else "environment")
+PROBE
 }
 
 # make_environment PYTHON FOLDER [FILE...]: the same with an environment of our own.
@@ -38,7 +53,7 @@ make_environment() {
     PYTHON=$folder/bin/python
     if [ ! -e "$PYTHON" ]; then
         local options=()
-        if "$base" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)' 2>/dev/null; then
+        if [ "$(_torch_is_in "$base")" = system ]; then
             options=(--system-site-packages)
         fi
         echo "meshgate: making the environment $folder"

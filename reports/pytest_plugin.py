@@ -27,6 +27,8 @@ _ASKS = (
     *("setuponly", "setupplan"),
 )
 
+_DEFAULT = "reports/out"
+
 _UNFINISHED = "# Meshgate: INCOMPLETE\n\nThe run has not ended: it is still going on, or was killed.\n"
 
 
@@ -42,8 +44,9 @@ class RunReport:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        parent = Path(config.getoption("--reports-dir", "reports/out"))
-        parent = (parent if parent.is_absolute() else config.rootpath / parent).resolve()
+        option = config.getoption("--reports-dir", _DEFAULT)
+        # The default is a folder of the checkout; what a person writes starts from where that person is.
+        parent = ((config.rootpath if option == _DEFAULT else config.invocation_params.dir) / option).resolve()
         self.folder = parent / f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
         self.junit = self.folder / "junit.xml"
         self.summary = self.folder / "summary.md"

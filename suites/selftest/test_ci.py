@@ -24,7 +24,7 @@ FAKE_PYTHON = """#!/bin/bash
 real={real}
 case "$*" in
     "-c import sys; print("*) echo "${{FAKE_VERSION:-3.11.7}}" ;;
-    "-c import importlib.util"*) exit "${{FAKE_TORCH:-1}}" ;;
+    -) echo "${{FAKE_TORCH:-nowhere}}" ;;
     "-c import sys; sys.exit(sys.version_info >= (3, 12))") exit 0 ;;
     "-c import "*) exit 0 ;;
     -VV) echo "Python 3.11.7" ;;
@@ -190,7 +190,7 @@ def test_from_another_folder_paths_are_the_callers(call, checkout, tmp_path):
 
 def test_an_interpreter_with_torch_keeps_it(call, checkout, tmp_path):
     """A container: .venv sees its packages, and only what is missing is asked for, with the rest held in place."""
-    did = call("ci/accept", FAKE_TORCH="0")[2]
+    did = call("ci/accept", FAKE_TORCH="system")[2]
     assert "= true" in (checkout / ".venv/pyvenv.cfg").read_text()
     assert did[0] == "venv"
     requirements, constraints = re.fullmatch(
@@ -199,7 +199,15 @@ def test_an_interpreter_with_torch_keeps_it(call, checkout, tmp_path):
     assert Path(requirements).parent == Path(constraints).parent
     assert not requirements.startswith(str(checkout))
     # Once complete, nothing is installed.
-    assert [line.split()[0] for line in call("ci/accept", FAKE_TORCH="0", FAKE_COMPLETE="1")[2]] == ["pytest"]
+    assert [line.split()[0] for line in call("ci/accept", FAKE_TORCH="system", FAKE_COMPLETE="1")[2]] == ["pytest"]
+
+
+def test_a_virtual_environment_with_torch_needs_no_activation(call, checkout):
+    did = call("ci/accept", FAKE_TORCH="environment")[2]
+    assert [line.split()[0] for line in did] == ["pip", "pytest"]
+    assert "/constraints.txt" in did[0]
+    assert f"-c {checkout}" not in did[0]  # held in place, not moved to the pins
+    assert not (checkout / ".venv").exists()
 
 
 @pytest.mark.parametrize("variable", ["VIRTUAL_ENV", "CONDA_PREFIX"])

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,7 +74,7 @@ class Outcome:
 def start(tmp_path):
     """``start(source, *arguments)`` begins pytest on a file of tests, in a folder of its own."""
 
-    def begin(source: str, *arguments: str, conftest: str = CONFTEST) -> subprocess.Popen[str]:
+    def begin(source: str, *arguments: str, conftest: str = CONFTEST, cwd: Path = tmp_path) -> subprocess.Popen[str]:
         (tmp_path / "conftest.py").write_text(conftest)
         (tmp_path / "pytest.ini").write_text("[pytest]\njunit_family = xunit1\n")
         (tmp_path / "test_it.py").write_text(source)
@@ -87,9 +88,7 @@ def start(tmp_path):
             *(["-p", "xdist"] if "-n" in arguments else []),
         ]
         command = [sys.executable, "-m", "pytest", *plugins, *arguments]
-        return subprocess.Popen(
-            command, cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
+        return subprocess.Popen(command, cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     return begin
 
@@ -98,7 +97,7 @@ def start(tmp_path):
 def run(start, tmp_path):
     """``run(source, *arguments)`` runs pytest to its end."""
 
-    def finish(source: str, *arguments: str, **more: str) -> Outcome:
+    def finish(source: str, *arguments: str, **more: Any) -> Outcome:
         process = start(source, *arguments, **more)
         output, _ = process.communicate(timeout=60)
         return Outcome(tmp_path, process.returncode, output)
@@ -335,6 +334,16 @@ def test_each_run_has_a_folder_of_its_own(run, tmp_path):
     second = run(GOOD).latest.resolve()
     assert first != second
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted([first.name, second.name, "latest"])
+
+
+def test_a_folder_is_named_from_where_one_is(run, tmp_path):
+    elsewhere = tmp_path / "else"
+    elsewhere.mkdir()
+    run(GOOD, "-c", "../pytest.ini", "--rootdir", "..", "..", "--reports-dir=mine", cwd=elsewhere)
+    assert read(elsewhere / "mine" / "latest" / "junit.xml").verdict == "ACCEPT"
+    default = CONFTEST.replace('default="out"', 'default="reports/out"')
+    run(GOOD, "-c", "../pytest.ini", "--rootdir", "..", "..", cwd=elsewhere, conftest=default)
+    assert read(tmp_path / "reports" / "out" / "latest" / "junit.xml").verdict == "ACCEPT"
 
 
 @pytest.mark.parametrize("question", ["--collect-only", "--help", "--fixtures", "--markers", "--setup-plan"])
