@@ -41,6 +41,7 @@ class UnusableReport(ValueError):
 class Result:
     """One test; ``message`` is empty for passed ones.
 
+    place:   file and line of the test's function, ("", 0) where the file does not say.
     outcome: passed, failed, error, skipped, xfailed, or unfinished (it was under way when the run was cut short).
     """
 
@@ -49,6 +50,7 @@ class Result:
     message: str
     seconds: float
     properties: dict[str, str] = field(default_factory=dict)
+    place: tuple[str, int] = ("", 0)
 
     @property
     def case(self) -> str | None:
@@ -201,7 +203,9 @@ def _result(case: TestCase, around: dict[str, str]) -> Result:
         seconds = float(case.time or 0.0)
     except ValueError:
         seconds = 0.0
-    return Result(name, outcome, message, seconds, properties)
+    line = case._elem.get("line") or ""
+    place = (case._elem.get("file") or "", int(line) if line.isdecimal() else 0)
+    return Result(name, outcome, message, seconds, properties, place)
 
 
 def _message(text: str) -> str:

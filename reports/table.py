@@ -48,19 +48,24 @@ class Table:
 
 
 def make(results: Sequence[Result]) -> Table:
-    """Return the table of all results that check a case; groups, cases and checks in the order in which they came."""
-    checks: dict[str, None] = {}
+    """Return the table of all results that check a case.
+
+    Groups and cases are in the order in which they came; checks in that of their functions in the suite, since results of
+    several xdist workers come in any order.
+    """
+    places: dict[str, tuple[str, int]] = {}
     cases: dict[str, dict[str, Result]] = {}
     for result in results:
         if result.case and result.check:
-            checks[result.check] = None
+            places.setdefault(result.check, result.place)
             found = cases.setdefault(result.case, {})
             # Several results of one check: a failing one is never hidden by another.
             if result.check not in found or result.outcome in ("failed", "error"):
                 found[result.check] = result
-    rows = [_row(case, list(checks), found) for case, found in cases.items()]
+    checks = sorted(places, key=lambda check: places[check])
+    rows = [_row(case, checks, found) for case, found in cases.items()]
     groups = list(dict.fromkeys(row.group for row in rows))
-    return Table(list(checks), sorted(rows, key=lambda row: groups.index(row.group)))
+    return Table(checks, sorted(rows, key=lambda row: groups.index(row.group)))
 
 
 def _row(case: str, checks: Sequence[str], found: dict[str, Result]) -> Row:

@@ -100,6 +100,19 @@ def test_table_has_the_worst_of_several_results():
     assert [(row.label, row.cells) for row in made.rows] == [("tp2", ["FAIL", "ok"]), ("pp2", ["ERROR", ""])]
 
 
+def test_checks_have_the_order_of_the_suite(tmp_path):
+    """Whatever the order of results: xdist's workers report in any."""
+    names = ["test_norm", "test_loss", "test_sync", "test_first"]
+    places = [("b.py", 9), ("b.py", 20), ("c.py", 1), ("a.py", 100)]
+    inside = '<properties><property name="case" value="x"/></properties>'
+    cases = "".join(
+        f'<testcase name="{name}[x]" file="{file}" line="{line}">{inside}</testcase>'
+        for name, (file, line) in zip(names, places, strict=True)
+    )
+    run = read(_write(tmp_path, f"<testsuite>{cases}</testsuite>"))
+    assert table.make(run.results).checks == ["first", "norm", "loss", "sync"]
+
+
 def test_table_groups_what_belongs_together():
     results = [_case("passed", layout=layout, precision=precision, case=f"{layout}-{precision}")
                for layout in ("tp2", "pp2") for precision in ("float64", "bfloat16")]  # fmt: skip
