@@ -3,5 +3,6 @@
 pytest_plugins = [
     "fixtures.plugin.options",
     "fixtures.plugin.wiring",
+    "fixtures.plugin.header",
     "reports.pytest_plugin",
 ]

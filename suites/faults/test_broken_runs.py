@@ -25,8 +25,8 @@ def run(request, tmp_path):
     process = subprocess.Popen(
         [
             sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "multinode",
-            "--layout", BROKEN, "--layout", NEXT, "--reports-dir", str(tmp_path / "out"),
-            "--stack-python", request.config.getoption("--stack-python"),
+            f"--layout={BROKEN}", f"--layout={NEXT}", f"--reports-dir={tmp_path / 'out'}",
+            f"--stack-python={request.config.getoption('--stack-python')}",
         ],
         cwd=request.config.rootpath, env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

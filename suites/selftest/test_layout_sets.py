@@ -66,7 +66,9 @@ def test_smoke_touches_every_axis_and_runs_on_our_models(name):
 def test_every_factorisation_of_sixteen_can_run_our_dense_models(name):
     if architectures.get(name).num_experts:
         pytest.skip(f"{name} has experts")
-    assert [str(layout) for layout in expand("all16") if layout.why_not(architectures.get(name))] == []
+    model = architectures.get(name)
+    assert [str(layout) for layout in expand("all16") if layout.why_not(model.for_stages(layout.pp))] == []
+    assert (model.for_stages(16).num_layers, model.for_stages(8)) == (16, model)
 
 
 def test_sets_by_name():
