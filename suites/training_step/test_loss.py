@@ -25,6 +25,17 @@ def test_loss(evidence, check):
     )
 
 
+def test_loss_agrees(evidence, check):
+    """Tensor parallel ranks of one replica report the same loss, to the bit."""
+    layout = evidence.case.layout
+    wrong = []
+    for group in layout.rank_groups()["tp"]:
+        reported = {str(evidence.ranks[rank]["losses"]) for rank in group}
+        if len(reported) > 1:
+            wrong.append(group)
+    check(wrong and f"{check.name}: tensor parallel ranks {wrong[0]} report different losses; groups that do: {len(wrong)}")
+
+
 def test_tokens(evidence, check):
     """Every token of the global batch is trained on exactly once."""
     expected = GLOBAL_BATCH * get(evidence.case.architecture).seq_length
