@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from xml.parsers import expat
+from xml.etree.ElementTree import Element
 
-from junitparser import Error, Failure, JUnitXml, Properties, Skipped, TestCase, TestSuite
+from junitparser import Error, Failure, Skipped, TestCase
+
+from reports.xml import Suite, UnusableReport, properties_in, walk
+
+__all__ = ["BOOKKEEPING", "RUN_PROPERTIES", "UNFINISHED", "Result", "Run", "UnusableReport", "read"]
 
 # Properties that hold for a whole run. A test that states its own value overrides the one of its suite.
 RUN_PROPERTIES = (
@@ -32,15 +35,18 @@ UNFINISHED = "meshgate.unfinished"
 # pytest's exit codes after which nothing is missing from the file: all passed, some failed, nothing was selected.
 _ENDED = ("0", "1", "5")
 
+# Properties of a suite that say how its run ended.
+BOOKKEEPING = ("selected", "exit_status", "interrupted")
 
-class UnusableReport(ValueError):
-    """The file can't be read as a JUnit report; the message is one line."""
+# The text of a finding is kept up to this length; some tools put megabytes of output there.
+_MESSAGE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """One test; ``message`` is empty for passed ones.
 
+    own:     the properties that the test states itself.
     place:   file and line of the test's function, ("", 0) where the file does not say.
     outcome: passed, failed, error, skipped, xfailed, or unfinished (it was under way when the run was cut short).
     """
@@ -49,13 +55,20 @@ class Result:
     outcome: str
     message: str
     seconds: float
-    properties: dict[str, str] = field(default_factory=dict)
+    own: dict[str, str] = field(default_factory=dict)
     place: tuple[str, int] = ("", 0)
+    suite: Suite | None = None
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Its own properties, and those of its suite that hold for a whole run where it does not say otherwise."""
+        around = {} if self.suite is None else {name: self.suite.get(name) for name in RUN_PROPERTIES}
+        return {name: value for name, value in around.items() if value is not None} | self.own
 
     @property
     def case(self) -> str | None:
         """The id of the case, for tests that check one."""
-        return self.properties.get("case")
+        return self.own.get("case")
 
     @property
     def check(self) -> str | None:
@@ -63,13 +76,13 @@ class Result:
         if self.case is None:
             return None
         function = self.name.split("[", 1)[0].rsplit(".", 1)[-1]
-        return self.properties.get("check") or function.removeprefix("test_")
+        return self.own.get("check") or function.removeprefix("test_")
 
     @property
     def used(self) -> float | None:
         """The measured value as a part of its tolerance; None where the check has no number, infinite for NaN."""
         try:
-            measured, tolerance = float(self.properties["measured"]), float(self.properties["tolerance"])
+            measured, tolerance = float(self.own["measured"]), float(self.own["tolerance"])
         except (KeyError, ValueError):
             return None
         if measured == 0 and not math.isnan(tolerance):
@@ -89,8 +102,8 @@ class Run:
     def missing(self) -> int:
         """How many tests were selected, or begun, and have no result."""
         names = {result.name for result in self.results if result.outcome != "unfinished"}
-        selected = self.properties.get("selected", "")
-        return max(self.count("unfinished"), int(selected) - len(names) if selected.isdecimal() else 0)
+        selected = number_in(self.properties.get("selected", ""))
+        return max(self.count("unfinished"), 0 if selected is None else selected - len(names))
 
     @property
     def cut_short(self) -> str:
@@ -124,68 +137,58 @@ class Run:
 
 
 def read(path: Path) -> Run:
-    """Read a file.
+    """Read a file, in memory that grows with the number of its tests and not with the length of their output.
 
     Raises:
         UnusableReport: it is missing, empty, damaged, or no JUnit.
     """
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise UnusableReport(f"{path}: no such file; run pytest first, or give the path of a junit.xml") from None
-    except OSError as error:
-        raise UnusableReport(f"{path}: can't be read: {error.strerror}") from None
-    if not data.strip():
-        raise UnusableReport(f"{path}: the file is empty; the run that wrote it did not end")
-    try:
-        _refuse_doctype(data)
-        document = JUnitXml.fromstring(data)
-        properties: dict[str, str] = {}
-        for suite in [document, *document]:
-            properties |= _properties(suite)
-        return Run(list(_results(document, {})), properties)
-    except Exception as error:  # junitparser and its XML parser have no common base class for what they raise
-        raise UnusableReport(f"{path}: not a JUnit report: {' '.join(str(error).split())}") from None
+    results: list[Result] = []
+    top: list[Suite] = []  # the root and the suites right below it
+    pool: dict[str, str] = {}  # most values of properties are the same in many tests
+    for suite, element in walk(path):
+        if element is not None:
+            results.append(result_of(element, suite, pool))
+        elif suite.level <= 1:
+            top.append(suite)
+    return Run(results, _shared(top))
 
 
-def _refuse_doctype(data: bytes) -> None:
-    """Entities are declared in a DOCTYPE only, JUnit has none, and expanding them can fill the memory."""
-
-    class _InBody(Exception):
-        pass
-
-    def refuse(*_: object) -> None:
-        raise ValueError("it has a DOCTYPE, which JUnit reports do not need")
-
-    def body(*_: object) -> None:
-        raise _InBody
-
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = body
-    with suppress(_InBody):
-        parser.Parse(data, True)
-
-
-def _results(node: JUnitXml | TestSuite, inherited: dict[str, str]) -> Iterator[Result]:
-    """Yield every test of a document or suite; each knows the run's properties from the suites around it."""
-    around = {**inherited, **_properties(node)}
-    for case in node.iterchildren(TestCase):
-        yield _result(case, around)
-    for suite in node.iterchildren(TestSuite):
-        yield from _results(suite, around)
-
-
-def _properties(node: JUnitXml | TestSuite | TestCase) -> dict[str, str]:
-    found = {}
-    for block in node.iterchildren(Properties):
-        for item in block:
-            # Some tools write the value as an attribute, some as text.
-            found[item.name or ""] = item.value if item.value is not None else (item._elem.text or "").strip()
+def _shared(suites: Sequence[Suite]) -> dict[str, str]:
+    """Return the properties of all suites together. What says how each of them ended is never hidden by another."""
+    found: dict[str, str] = {}
+    for suite in suites:
+        found |= suite.properties
+    ends = [suite.properties for suite in suites if set(BOOKKEEPING) & set(suite.properties)]
+    if len(ends) > 1:
+        stated = [number_in(suite.properties.get("selected", "")) for suite in suites]
+        counts = [suite.tests if number is None else number for number, suite in zip(stated, suites, strict=True)]
+        together = {
+            "selected": str(sum(counts)) if any(number is not None for number in stated) else "",
+            "exit_status": worst_status([end.get("exit_status", "") for end in ends]),
+            "interrupted": "; ".join(dict.fromkeys(end["interrupted"] for end in ends if end.get("interrupted"))),
+        }
+        found = {**{name: value for name, value in found.items() if name not in BOOKKEEPING}, **_filled(together)}
     return found
 
 
-def _result(case: TestCase, around: dict[str, str]) -> Result:
+def _filled(properties: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in properties.items() if value}
+
+
+def worst_status(statuses: Sequence[str]) -> str:
+    """Return the exit code of pytest that stands for several: one of a run that did not end, before 1, before 0."""
+    stated = [status for status in statuses if status]
+    return next((status for status in stated if status not in _ENDED), max(stated, key=lambda s: s == "1", default=""))
+
+
+def number_in(text: str) -> int | None:
+    """Return a plain whole number, or None."""
+    return int(text) if text.isdecimal() and len(text) < 10 else None
+
+
+def result_of(element: Element, suite: Suite, pool: dict[str, str] | None = None) -> Result:
+    """Return the result in a <testcase>; ``pool`` keeps equal texts once."""
+    case = TestCase.fromelem(element)
     outcome, message = "passed", ""
     for entry in case.result:
         if isinstance(entry, Error):
@@ -197,18 +200,24 @@ def _result(case: TestCase, around: dict[str, str]) -> Result:
         message = _message(entry.message or entry.text or "")
         if outcome in ("failed", "error"):
             break
-    properties = {name: around[name] for name in RUN_PROPERTIES if name in around} | _properties(case)
+    pool = {} if pool is None else pool
+    own: dict[str, str] = {}
+    for block in element.iterfind("properties"):
+        for name, value in properties_in(block).items():
+            own[pool.setdefault(name, name)] = pool.setdefault(value, value)
     name = f"{case.classname}.{case.name}" if case.classname else case.name or ""
     try:
         seconds = float(case.time or 0.0)
     except ValueError:
         seconds = 0.0
-    line = case._elem.get("line") or ""
-    place = (case._elem.get("file") or "", int(line) if line.isdecimal() else 0)
-    return Result(name, outcome, message, seconds, properties, place)
+    file = element.get("file") or ""
+    place = (pool.setdefault(file, file), number_in(element.get("line") or "") or 0)
+    return Result(name, outcome, message, seconds if math.isfinite(seconds) else 0.0, own, place, suite)
 
 
 def _message(text: str) -> str:
     """Take off what pytest puts around a finding: the name of its own exception, and the phase."""
     wrapped = re.fullmatch(r'failed on (?:setup|teardown) with "(.*)"', text.strip(), re.DOTALL)
-    return (wrapped.group(1) if wrapped else text).removeprefix("Failed: ")
+    text = (wrapped.group(1) if wrapped else text).removeprefix("Failed: ")
+    more = len(text) - _MESSAGE
+    return f"{text[:_MESSAGE]}\n... {more} more characters in the JUnit file" if more > 0 else text

@@ -244,7 +244,7 @@ BOMB = '<!DOCTYPE b [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><testsuite><test
         ("  \n", "the file is empty"),
         ("not xml", "not a JUnit report: syntax error"),
         ("<testsuites><testsuite>", "not a JUnit report: no element found"),
-        ("<html></html>", "not a JUnit report: Invalid format."),
+        ("<html></html>", "its first element is <html>, not <testsuites> or <testsuite>"),
         (b"\x00\x01\x02", "not a JUnit report: "),
         (b"\xff\xfe", "not a JUnit report: "),
         (BOMB, "it has a DOCTYPE"),
