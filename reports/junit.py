@@ -131,9 +131,15 @@ class Run:
             return "REJECT" if checks else "FAILED"
         if self.cut_short:
             return "INCOMPLETE"
-        if not any(result.outcome in ("passed", "xfailed") for result in checks or self.results):
+        if not self.anything_held:
             return "NOTHING RAN"
         return "ACCEPT" if checks else "PASSED"
+
+    @property
+    def anything_held(self) -> bool:
+        """Whether a check of a case was made and held; any test where none checks a case."""
+        checks = [result for result in self.results if result.case]
+        return any(result.outcome in ("passed", "xfailed") for result in checks or self.results)
 
 
 def read(path: Path) -> Run:

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import argparse
-import html
-import re
 import sys
 from collections import Counter
 from pathlib import Path
 
-from reports import table
+from reports import markup, table
 from reports.junit import RUN_PROPERTIES, Result, Run, UnusableReport, read
+from reports.markup import escaped
 
 # Findings are told in full up to this many, and lines each; the JUnit file has them all.
 _FINDINGS, _LINES, _LINE = 20, 14, 400
@@ -21,22 +20,22 @@ _FINDINGS, _LINES, _LINE = 20, 14, 400
 
 def markdown(run: Run) -> str:
     """Return the summary as Markdown; text of tests is escaped."""
-    parts = [f"# Meshgate: {run.verdict}", "", _text(headline(run)), ""]
+    parts = [f"# Meshgate: {run.verdict}", "", escaped(headline(run)), ""]
     failed = [result for result in run.results if result.outcome in ("failed", "error")]
     if failed:
         parts += ["## Findings", ""]
         for result in failed[:_FINDINGS]:
-            parts += [f"**{_text(_title(result))}**", "", *_finding(result.message), ""]
+            parts += [f"**{escaped(_title(result))}**", "", *_finding(result.message), ""]
         if len(failed) > _FINDINGS:
             parts += [f"... and {len(failed) - _FINDINGS} more, in the JUnit file", ""]
     parts += _table(run)
     for outcome, heading in (("skipped", "Skipped"), ("xfailed", "Known issues")):
         reasons = Counter(result.message for result in run.results if result.outcome == outcome)
         if reasons:
-            parts += [f"## {heading}", "", *(f"- {count} x {_text(reason)}" for reason, count in reasons.items()), ""]
+            parts += [f"## {heading}", "", *(f"- {count} x {escaped(reason)}" for reason, count in reasons.items()), ""]
     found = [(name, run.properties[name]) for name in RUN_PROPERTIES if run.properties.get(name)]
     if found:
-        parts += ["## Environment", "", *(f"- {name}: {_text(value)}" for name, value in found), ""]
+        parts += ["## Environment", "", *(f"- {name}: {escaped(value)}" for name, value in found), ""]
     return "\n".join(parts)
 
 
@@ -78,20 +77,11 @@ def _table(run: Run) -> list[str]:
         if row.group != group:
             group = row.group
             head = ["layout" if group else "case", *made.checks, "error / tolerance", "seconds", "MiB a rank"]
-            lines += ["", *([f"### {_text(group)}", ""] if group else []), _line(head), "|" + " --- |" * len(head)]
-        lines.append(_line([row.label, *row.cells, "" if row.used is None else f"{row.used:.2g}", row.seconds, row.mebibytes]))
+            lines += ["", *([f"### {escaped(group)}", ""] if group else []), *markup.table(head, [])]
+        lines.append(
+            markup.row([row.label, *row.cells, "" if row.used is None else f"{row.used:.2g}", row.seconds, row.mebibytes])
+        )
     return ["## Checks", *lines, ""] if lines else []
-
-
-def _line(cells: list[str]) -> str:
-    return "| " + " | ".join(map(_text, cells)) + " |"
-
-
-def _text(text: str) -> str:
-    """Return text that Markdown shows as it is, on one line."""
-    escaped = html.escape(" ".join(text.split()), quote=False)
-    # An underscore inside a word means nothing to Markdown, and names of checks are full of them.
-    return re.sub(r"[\\`*\[\]|#~]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", escaped)
 
 
 def main(arguments: list[str] | None = None) -> int:

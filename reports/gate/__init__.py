@@ -1,0 +1,1 @@
+"""The acceptance gate: a candidate run against a baseline run."""
