@@ -152,7 +152,7 @@ def _error(pairs: list[Pair], limits: Limits) -> Iterator[Change]:
     """Errors that take a far larger part of their tolerance than they did, in tests that do not fail anew."""
     for pair, _, _ in _both(pairs):
         before, after = pair.baseline.used, pair.candidate.used  # type: ignore[union-attr]  # _both has both
-        if pair.kind is Kind.FAILURE or before is None or after is None or not after > limits.error_floor:
+        if pair.kind is Kind.FAILURE or before is None or after is None or not after > max(before, limits.error_floor):
             continue
         if after >= max(before, limits.error_floor) * limits.error_ratio:
             yield Change(pair.title, f"{before:.2g} of tolerance", f"{after:.2g} of tolerance", _ratio(before, after))

@@ -32,7 +32,7 @@ class Section:
     title: str
     rejects: bool
     head: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     count: int  # of tests or numbers; a row may stand for several tests
 
 
@@ -111,7 +111,7 @@ def _sections(comparison: Comparison, policy: Policy) -> list[Section]:
             Section(kind.value, rejects and bool(pairs), ("test", "was", "is", "finding"), _grouped(pairs), len(pairs))
         )
     for title, key, changes in (
-        ("passed beyond their former tolerances", "beyond_tolerance", comparison.beyond),
+        ("passed beyond the former tolerance", "beyond_tolerance", comparison.beyond),
         ("changed versions", "versions", comparison.versions),
         ("changed tolerances", "tolerance", comparison.tolerance),
         ("grown errors", "error", comparison.error),
@@ -129,7 +129,7 @@ def _times(change: Change) -> str:
     return "" if change.ratio is None else f"x {change.ratio:.3g}"
 
 
-def _grouped(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
+def _grouped(pairs: Sequence[Pair]) -> Sequence[tuple[str, ...]]:
     """Return one row for each test; one for all checks of a case that say the same."""
     groups: dict[tuple[str, ...], list[Pair]] = {}
     for pair in pairs:
