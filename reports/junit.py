@@ -38,6 +38,10 @@ _ENDED = ("0", "1", "5")
 # Properties of a suite that say how its run ended.
 BOOKKEEPING = ("selected", "exit_status", "interrupted")
 
+# Newer versions of pytest cut the message attribute and say so.
+_CUT = re.compile(r'\n\[(?:\+\d+ more lines?|truncated); full report in element text\]"?\s*$')
+_FAILED = re.compile(r'^\s*failed on (?:setup|teardown) with "')
+
 # The text of a finding is kept up to this length; some tools put megabytes of output there.
 _MESSAGE = 20_000
 
@@ -203,7 +207,7 @@ def result_of(element: Element, suite: Suite, pool: dict[str, str] | None = None
             outcome = "failed"
         elif isinstance(entry, Skipped):
             outcome = {"pytest.xfail": "xfailed", UNFINISHED: "unfinished"}.get(entry.type or "", "skipped")
-        message = _message(entry.message or entry.text or "")
+        message = _message(entry.message or "", entry.text or "")
         if outcome in ("failed", "error"):
             break
     pool = {} if pool is None else pool
@@ -221,9 +225,19 @@ def result_of(element: Element, suite: Suite, pool: dict[str, str] | None = None
     return Result(name, outcome, message, seconds if math.isfinite(seconds) else 0.0, own, place, suite)
 
 
-def _message(text: str) -> str:
-    """Take off what pytest puts around a finding: the name of its own exception, and the phase."""
-    wrapped = re.fullmatch(r'failed on (?:setup|teardown) with "(.*)"', text.strip(), re.DOTALL)
-    text = (wrapped.group(1) if wrapped else text).removeprefix("Failed: ")
-    more = len(text) - _MESSAGE
-    return f"{text[:_MESSAGE]}\n... {more} more characters in the JUnit file" if more > 0 else text
+def _message(message: str, text: str) -> str:
+    """Return the finding: the message, or the text below it where the message is only its beginning or is not there.
+
+    Takes off what pytest puts around a finding: the name of its own exception, and the phase.
+    """
+    cut = _CUT.search(message)
+    if cut:
+        begins = _FAILED.sub("", message[: cut.start()].removesuffix("..."))
+        whole = text.strip().removeprefix("Failed: ")
+        message = whole if whole.startswith(begins.removeprefix("Failed: ").strip()) else message
+    else:
+        message = message or text
+    wrapped = re.fullmatch(r'failed on (?:setup|teardown) with "(.*)"', message.strip(), re.DOTALL)
+    message = (wrapped.group(1) if wrapped else message).removeprefix("Failed: ")
+    more = len(message) - _MESSAGE
+    return f"{message[:_MESSAGE]}\n... {more} more characters in the JUnit file" if more > 0 else message

@@ -8,11 +8,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from reports import markup, table
 from reports.junit import RUN_PROPERTIES, Result, Run, UnusableReport, read
 from reports.markup import escaped
+from reports.tables import added
 
 # Findings are told in full up to this many, and lines each; the JUnit file has them all.
 _FINDINGS, _LINES, _LINE = 20, 14, 400
@@ -25,10 +27,12 @@ def markdown(run: Run) -> str:
     if failed:
         parts += ["## Findings", ""]
         for result in failed[:_FINDINGS]:
-            parts += [f"**{escaped(_title(result))}**", "", *_finding(result.message), ""]
+            parts += [f"**{escaped(title(result))}**", "", *_finding(result.message), ""]
         if len(failed) > _FINDINGS:
             parts += [f"... and {len(failed) - _FINDINGS} more, in the JUnit file", ""]
     parts += _table(run)
+    for table_added in added(run.results):
+        parts += [f"## {escaped(table_added.name)}", "", *markup.table(table_added.columns, table_added.rows), ""]
     for outcome, heading in (("skipped", "Skipped"), ("xfailed", "Known issues")):
         reasons = Counter(result.message for result in run.results if result.outcome == outcome)
         if reasons:
@@ -58,7 +62,8 @@ def _many(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def _title(result: Result) -> str:
+def title(result: Result) -> str:
+    """Return what a result is called: check and case, or the name of the test."""
     return f"{result.check}, {result.case}" if result.case else result.name
 
 
@@ -86,21 +91,26 @@ def _table(run: Run) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m reports.summary", description=__doc__)
+    return command("reports.summary", __doc__ or "", markdown, arguments)
+
+
+def command(name: str, about: str, form: Callable[[Run], str], arguments: list[str] | None = None) -> int:
+    """Run a command that turns a JUnit file into a text; returns the exit code."""
+    parser = argparse.ArgumentParser(prog=f"python -m {name}", description=about)
     parser.add_argument("file", type=Path, help="JUnit file of a run")
     parser.add_argument("-o", "--output", type=Path, help="where to write; default: standard output")
     options = parser.parse_args(arguments)
     try:
-        text = markdown(read(options.file))
+        text = form(read(options.file))
         if options.output:
             options.output.write_text(text, encoding="utf-8")
         else:
             print(text)
     except UnusableReport as error:
-        print(f"reports.summary: {error}", file=sys.stderr)
+        print(f"{name}: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"reports.summary: {error.filename}: can't be written: {error.strerror}", file=sys.stderr)
+        print(f"{name}: {error.filename}: can't be written: {error.strerror}", file=sys.stderr)
         return 2
     return 0
 

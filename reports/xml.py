@@ -9,6 +9,10 @@ from typing import BinaryIO
 from xml.etree import ElementTree
 from xml.parsers import expat
 
+# A property of a test that starts so is a row of a table, as JSON; a test may state several.
+TABLE = "table:"
+ROW_END = "\x1e"  # a character that XML does not allow in values
+
 _CHUNK = 1 << 16
 # JUnit files are some five elements deep; what is nested far deeper is no report, and would fill the memory.
 _DEPTH = 100
@@ -152,9 +156,15 @@ def _elements(file: BinaryIO) -> Iterator[tuple[Suite, ElementTree.Element | Non
 
 
 def properties_in(block: ElementTree.Element) -> dict[str, str]:
-    """Return what a <properties> element says. Some tools write the value as an attribute, some as text."""
-    found = {}
+    """Return what a <properties> element says. Some tools write the value as an attribute, some as text.
+
+    The last of several values of a name counts. Rows of tables are all kept, with ROW_END between them.
+    """
+    found: dict[str, str] = {}
     for item in block.iterfind("property"):
-        value = item.get("value")
-        found[item.get("name", "")] = (item.text or "").strip() if value is None else value
+        name, value = item.get("name", ""), item.get("value")
+        value = (item.text or "").strip() if value is None else value
+        if name in found and name.startswith(TABLE):
+            value = f"{found[name]}{ROW_END}{value}"
+        found[name] = value
     return found
