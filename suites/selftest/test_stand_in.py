@@ -34,3 +34,12 @@ def test_monte_carlo_arithmetic_perturbs_by_one_rounding_and_only_what_rounds(ga
     assert found["input_kept"] and found["copy_exact"]
     assert found["operations"] == 1
     assert 0.5 < found["cast_roundings"] < 4.0
+
+
+def test_adam_equals_torchs(gang_pool):
+    found = gang_pool.run("fixtures.scenarios.stand_in:adam", 1, {})[0]
+    for name in ("AdamW", "Adam"):
+        # Five steps on values of size one, in float64.
+        assert found[name] < 1e-14
+        assert found[f"{name} moved"] > 0.1
+        assert found[f"{name} steps"] == 5
