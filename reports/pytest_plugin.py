@@ -1,23 +1,21 @@
-"""pytest hooks for reports: a JUnit file and a Markdown summary for each run, a table and a verdict."""
+"""pytest hooks for reports: a JUnit file, a Markdown summary and an HTML page for each run, a table and a verdict."""
 
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import signal
 import socket
 import threading
-import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from _pytest.junitxml import LogXML, xml_key
+from _pytest.junitxml import LogXML, bin_xml_escape, mangle_test_address, xml_key
 
-from reports import table, terminal
+from reports import folders, table, terminal
 from reports.junit import RUN_PROPERTIES, UNFINISHED, Run, UnusableReport, read
 from reports.summary import headline, markdown
 
@@ -47,16 +45,19 @@ class RunReport:
         option = config.getoption("--reports-dir", _DEFAULT)
         # The default is a folder of the checkout; what a person writes starts from where that person is.
         parent = ((config.rootpath if option == _DEFAULT else config.invocation_params.dir) / option).resolve()
-        self.folder = parent / f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
+        self.folder = parent / folders.new_name()
         self.junit = self.folder / "junit.xml"
         self.summary = self.folder / "summary.md"
+        self.page = self.folder / "report.html"
         if not getattr(config.option, "xmlpath", None):
             config.option.xmlpath = str(self.junit)
         self.interrupted = ""
         self.selected: int | None = None
+        self.order: dict[tuple[str, str], int] = {}  # of tests in the matrix, by class name and name as JUnit has them
         self.shared: dict[str, str] = {}
         self._running: dict[tuple[str, object], pytest.TestReport] = {}  # the last report of tests under way
         self._run: Run | None = None
+        self.no_page = ""
         self._before: Any = None
 
     @pytest.hookimpl(tryfirst=True)
@@ -69,7 +70,7 @@ class RunReport:
         try:
             self.folder.mkdir(parents=True)
             self.summary.write_text(_UNFINISHED, encoding="utf-8")
-            _point(self.folder.parent / "latest", self.folder)
+            folders.point(self.folder.parent / "latest", self.folder)
         except OSError as error:
             raise pytest.UsageError(
                 f"--reports-dir {self.folder.parent}: can't be written: {error.strerror}; name another folder"
@@ -89,12 +90,20 @@ class RunReport:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count what is to run."""
-        self.selected = len(session.items) or self.selected
+        if session.items:
+            self._expect([item.nodeid for item in session.items])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         """Count what is to run: each worker collects all of it."""
+        self._expect(ids)
+
+    def _expect(self, ids: list[str]) -> None:
         self.selected = len(ids)
+        prefix = [self.config.option.junitprefix] if getattr(self.config.option, "junitprefix", None) else []
+        for position, nodeid in enumerate(ids):
+            names = prefix + mangle_test_address(nodeid)
+            self.order[".".join(names[:-1]), bin_xml_escape(names[-1])] = position
 
     @pytest.hookimpl(tryfirst=True)  # before the JUnit file takes it in
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -125,6 +134,8 @@ class RunReport:
         xml = self.config.stash.get(xml_key, None)
         if xml is not None:
             self._mark_unfinished(xml)
+            # xdist's workers report in any order; the file has that of the matrix, the same in each run.
+            xml.node_reporters_ordered.sort(key=self._position)
             last = {"host": socket.gethostname(), "exit_status": str(int(exitstatus)), "interrupted": self.interrupted}
             last["selected"] = "" if self.selected is None else str(self.selected)
             for name, value in {**self.shared, **last}.items():
@@ -136,6 +147,11 @@ class RunReport:
             self._publish()
             if exitstatus != pytest.ExitCode.USAGE_ERROR:  # then pytest's own line says all there is to say
                 self._last_words(int(session.exitstatus))
+
+    def _position(self, entry: Any) -> int:
+        """Return where an entry of the JUnit file belongs; errors of collection, which are no tests, come first."""
+        element = entry.to_xml()
+        return self.order.get((element.get("classname", ""), element.get("name", "")), -1)
 
     def _mark_unfinished(self, xml: LogXML) -> None:
         """Complete the entries of tests that a cut found under way; pytest would write them as nameless passed ones."""
@@ -159,7 +175,7 @@ class RunReport:
                 terminalreporter.write_line("")
 
     def _publish(self) -> Run | None:
-        """Put both files into the run's folder, once; None where pytest wrote no JUnit file that can be read."""
+        """Put the files into the run's folder, once; None where pytest wrote no JUnit file that can be read."""
         if self._run is None:
             xml = self.config.stash.get(xml_key, None)
             try:
@@ -174,8 +190,22 @@ class RunReport:
                 text = f"# Meshgate: INCOMPLETE\n\nNo report: {error}\n"
             if self.folder.is_dir():
                 self.summary.write_text(text, encoding="utf-8")
-                _point(self.folder.parent / "latest", self.folder)
+                if self._run is not None:
+                    self._write_page(self._run)
+                folders.point(self.folder.parent / "latest", self.folder)
+                folders.prune(self.folder.parent)
         return self._run
+
+    def _write_page(self, run: Run) -> None:
+        """The page needs jinja2; the other files and the verdict do not wait for it."""
+        try:
+            from reports.html import page
+
+            self.page.write_text(page(run), encoding="utf-8")
+        except ImportError as error:
+            self.no_page = f"no report.html: {error.name} is not installed"
+        except OSError as error:
+            self.no_page = f"no report.html: {error.strerror}"
 
     def _last_words(self, status: int) -> None:
         reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -190,22 +220,7 @@ class RunReport:
             verdict, why = "INCOMPLETE", f"{why}; but pytest ended with exit code {status}"
         good = verdict in ("ACCEPT", "PASSED")
         reporter.write_line(f"verdict: {verdict} - {why}", green=good, red=not good, bold=True)
-        reporter.write_line(f"reports: {_shown(self.junit)} {_shown(self.summary)}")
-
-
-def _point(link: Path, folder: Path) -> None:
-    """Make ``link`` a symbolic link to the folder, in one step; where links are not possible, a copy of it."""
-    temporary = link.with_name(f".latest-{secrets.token_hex(4)}")
-    try:
-        temporary.symlink_to(folder.name, target_is_directory=True)
-        temporary.replace(link)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        link.mkdir(exist_ok=True)
-        for name in ("junit.xml", "summary.md"):
-            (link / name).unlink(missing_ok=True)
-            if (folder / name).exists():
-                shutil.copyfile(folder / name, link / name)
+        reporter.write_line(f"reports: {_shown(self.junit)} {_shown(self.summary)} {self.no_page or _shown(self.page)}")
 
 
 def _shown(path: Path) -> str:

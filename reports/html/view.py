@@ -136,7 +136,7 @@ def _without_empty_columns(group: HeatMap) -> HeatMap:
 
 def _cell(word: str, used: float | None) -> Cell:
     styles = {"FAIL": "bad", "ERROR": "bad", "skip": "none", "known": "known", "...": "none", "": "none"}
-    number = "" if used is None or not word else f"{used:.1g}"
+    number = "" if used is None or not word else f"{used:.2g}"
     if word != "ok":
         return Cell(word, number if word == "FAIL" else "", styles[word])
     # The deeper the colour, the more of the tolerance is used.

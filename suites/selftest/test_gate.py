@@ -19,10 +19,11 @@ from suites.selftest.reports_strategies import OUTCOMES, result, runs
 pytestmark = pytest.mark.selftest
 
 RAN = st.sampled_from(OUTCOMES)
+DEFAULT = Policy()
 ALLOWING = Policy(reject=Reject(**{entry.name: False for entry in fields(Reject)}))
 
 
-def _judged(baseline: Run, candidate: Run, policy: Policy = Policy()):
+def _judged(baseline: Run, candidate: Run, policy: Policy = DEFAULT):
     return judge(compare(baseline, candidate, policy.limits), policy)
 
 
@@ -63,7 +64,9 @@ CLASSES = {
 }
 
 
-@pytest.mark.parametrize(("was", "now", "kind"), [(was, now, kind) for was, row in CLASSES.items() for now, kind in row.items()])
+@pytest.mark.parametrize(
+    ("was", "now", "kind"), [(was, now, kind) for was, row in CLASSES.items() for now, kind in row.items()]
+)
 def test_classes(was, now, kind):
     baseline = [] if was == "absent" else [result("tp2", "loss", was)]
     candidate = [] if now == "absent" else [result("tp2", "loss", now)]

@@ -120,7 +120,7 @@ def test_all_checks_passed(run):
     count, verdict, paths = done.output.strip().splitlines()[-3:]
     assert "4 passed" in count
     assert verdict.startswith("verdict: ACCEPT")
-    assert re.fullmatch(r"reports: (out/\d{8}T\d{6}Z-[0-9a-f]{6}/)junit\.xml \1summary\.md", paths)
+    assert re.fullmatch(r"reports: (out/\d{8}T\d{6}Z-[0-9a-f]{6}/)junit\.xml \1summary\.md \1report\.html", paths)
     assert done.summary.startswith("# Meshgate: ACCEPT\n")
     assert "| tp2 | ok | ok | 0.75 | 1.5 |  |" in done.summary
 
