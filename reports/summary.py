@@ -50,7 +50,7 @@ def headline(run: Run) -> str:
     counts = [f"{run.count(outcome)} {word}" for outcome, word in words.items() if run.count(outcome)]
     text = ", ".join(counts) or "no test has a result"
     if made.rows:
-        text = f"{_many(len(made.checks), 'check')} of {_many(len(made.rows), 'case')}: {text}"
+        text = f"{many(len(made.checks), 'check')} of {many(len(made.rows), 'case')}: {text}"
         if made.used is not None:
             text += f"; largest error {made.used:.2g} of its tolerance"
     elif run.results:
@@ -58,7 +58,8 @@ def headline(run: Run) -> str:
     return f"{text}; {run.cut_short}" if run.cut_short else text
 
 
-def _many(number: int, what: str) -> str:
+def many(number: int, what: str) -> str:
+    """Return a number with its noun."""
     return f"{number} {what}{'s' * (number != 1)}"
 
 

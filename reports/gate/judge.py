@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from reports.gate.compare import Change, Comparison, Kind, Pair
 from reports.gate.policy import Policy
-from reports.junit import RUN_PROPERTIES, Run
+from reports.junit import Run
+from reports.summary import many
 
 # Classes of tests in the order in which they are shown, with the key of the policy that says whether they reject.
 # True: always, False: never. What is the same in both runs is counted, not listed.
@@ -98,7 +99,7 @@ def _told(run: Run) -> str:
         f"{name} {run.properties[name]}" for name in ("stack_version", "torch", "python", "device") if run.properties.get(name)
     ]
     stack = run.properties.get("stack", "")
-    text = ", ".join([f"{len(run.results)} tests", f"{cases} cases", *([stack] if stack else []), *facts])
+    text = ", ".join([many(len(run.results), "test"), many(cases, "case"), *([stack] if stack else []), *facts])
     return f"{text}, CPU stand-in" if run.properties.get("stand_in") == "on" else text
 
 
@@ -116,7 +117,7 @@ def _sections(comparison: Comparison, policy: Policy) -> list[Section]:
         ("changed tolerances", "tolerance", comparison.tolerance),
         ("grown errors", "error", comparison.error),
         ("slower cases", "slower", comparison.slower),
-        ("cases that take more memory", "memory", comparison.memory),
+        ("cases with more memory", "memory", comparison.memory),
     ):
         rows = [(change.what, change.before, change.after, _times(change)) for change in changes]
         rejects = bool(getattr(policy.reject, key)) and bool(rows)
@@ -150,8 +151,3 @@ def _grouped(pairs: Sequence[Pair]) -> Sequence[tuple[str, ...]]:
         rows.append((title, was, now, first))
     return rows
 
-
-def environment(comparison: Comparison) -> list[tuple[str, str, str]]:
-    """Return name, baseline's and candidate's value of what holds for a whole run."""
-    before, after = comparison.baseline.properties, comparison.candidate.properties
-    return [(name, before.get(name, ""), after.get(name, "")) for name in RUN_PROPERTIES if before.get(name) or after.get(name)]
