@@ -22,7 +22,7 @@ _NOTES = 20
 
 
 def write(path: Path, merged: Merged, files: Sequence[Path]) -> None:
-    """Write the merged run. The files are read a second time, so that no more than one test is in memory."""
+    """Write the merged run. The files are read again, so that not all of their output is in memory."""
     temporary = path.with_name(f"{path.name}.part")
     try:
         with temporary.open("w", encoding="utf-8") as out:
@@ -46,16 +46,24 @@ def _document(merged: Merged, files: Sequence[Path]) -> Iterator[str]:
     yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="merged"><testsuite name="meshgate" {attributes}>'
     if run.properties:
         yield ElementTree.tostring(_properties(run.properties), encoding="unicode")
-    wanted = set(merged.picks)
-    for part, file in enumerate(files):
+    # A test keeps its place; what takes the place of its first result is held until then.
+    moved = {pick: first for pick, first in zip(merged.picks, merged.first, strict=True) if pick != first}
+    held = {moved[key]: text for key, text in _tests(files, run, set(moved))}
+    for key, text in _tests(files, run, set(merged.first)):
+        yield held.pop(key, text)
+    yield "</testsuite></testsuites>\n"
+
+
+def _tests(files: Sequence[Path], run: Run, wanted: set[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], str]]:
+    """Yield the tests at these positions as XML, in the order of the files."""
+    for part in sorted({part for part, _ in wanted}):
         position = -1
-        for suite, element in walk(file):
+        for suite, element in walk(files[part]):
             if element is not None:
                 position += 1
                 if (part, position) in wanted:
                     _keep_what_differs(element, suite, run)
-                    yield ElementTree.tostring(element, encoding="unicode")
-    yield "</testsuite></testsuites>\n"
+                    yield (part, position), ElementTree.tostring(element, encoding="unicode")
 
 
 def _keep_what_differs(element: ElementTree.Element, suite: Suite, run: Run) -> None:

@@ -16,11 +16,13 @@ class Merged:
     """One run made of several.
 
     picks: for each result of ``run``, the part that it comes from and its position there.
+    first: the same of the first result of each of its tests; ``run`` is in this order.
     notes: what a reader has to know about the parts, one line each.
     """
 
     run: Run
     picks: list[tuple[int, int]]
+    first: list[tuple[int, int]]
     notes: list[str]
 
 
@@ -31,11 +33,13 @@ def merge(runs: Sequence[Run], rerun: bool = False) -> Merged:
     run and reruns of its tests, in this order, and the last result counts.
     """
     chosen: dict[str, tuple[int, int]] = {}
+    first: list[tuple[int, int]] = []
     differing: dict[str, set[str]] = {}
     for part, run in enumerate(runs):
         for position, result in enumerate(run.results):
             if result.name not in chosen:
                 chosen[result.name] = (part, position)
+                first.append((part, position))
                 continue
             other = runs[chosen[result.name][0]].results[chosen[result.name][1]]
             if other.outcome != result.outcome:
@@ -51,7 +55,7 @@ def merge(runs: Sequence[Run], rerun: bool = False) -> Merged:
         f"{name}: {', '.join(sorted(outcomes, key=_ORDER.index))} in different results; {kept}"
         for name, outcomes in differing.items()
     ]
-    return Merged(Run(results, properties), picks, _mixed(runs) + notes)
+    return Merged(Run(results, properties), picks, first, _mixed(runs) + notes)
 
 
 def _badness(result: Result) -> tuple[int, float]:

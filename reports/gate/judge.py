@@ -150,4 +150,3 @@ def _grouped(pairs: Sequence[Pair]) -> Sequence[tuple[str, ...]]:
             title = f"{key}: {', '.join(checks[:3])}{more}"
         rows.append((title, was, now, first))
     return rows
-

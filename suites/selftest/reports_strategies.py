@@ -22,11 +22,18 @@ _ENTRY = {
 }
 
 
-def result(layout: str, check: str, outcome: str, message: str = "why", seconds: float = 0.0, **own: str) -> Result:
+def result(layout: str, check: str, outcome: str, message: str = "why", **own: str) -> Result:
     """Return a check of a case, as suites report it."""
     case = f"llama-{layout}-float64-adam"
-    stated = {"case": case, "architecture": "llama", "layout": layout, "precision": "float64", "optimizer": "adam", "check": check}
-    return Result(f"test_{check}[{case}]", outcome, "" if outcome == "passed" else message, seconds, stated | own)
+    stated = {
+        "case": case,
+        "architecture": "llama",
+        "layout": layout,
+        "precision": "float64",
+        "optimizer": "adam",
+        "check": check,
+    }
+    return Result(f"test_{check}[{case}]", outcome, "" if outcome == "passed" else message, 0.0, stated | own)
 
 
 def write(path: Path, results: Iterable[Result], properties: Mapping[str, str] | None = None) -> Path:
