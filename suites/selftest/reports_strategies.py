@@ -57,8 +57,11 @@ def _block(properties: Mapping[str, str]) -> str:
 _NUMBERS = st.sampled_from(["0.0", "1e-09", "0.25", "0.75", "1.0", "nan", "inf", "much"])
 
 
+ANY_OUTCOME = st.sampled_from([*OUTCOMES, "unfinished"])
+
+
 @st.composite
-def results(draw: st.DrawFn, outcome: st.SearchStrategy[str] = st.sampled_from([*OUTCOMES, "unfinished"])) -> Result:
+def results(draw: st.DrawFn, outcome: st.SearchStrategy[str] = ANY_OUTCOME) -> Result:
     """A check of one of six cases, with numbers or without."""
     own = draw(st.fixed_dictionaries({}, optional={"measured": _NUMBERS, "tolerance": _NUMBERS, "seconds": _NUMBERS}))
     layout, check = draw(st.sampled_from(["tp2", "pp2", "dp4"])), draw(st.sampled_from(["loss", "norm", "weights", "sync"]))
@@ -69,8 +72,7 @@ def results(draw: st.DrawFn, outcome: st.SearchStrategy[str] = st.sampled_from([
     return Result(made.name, made.outcome, made.message, 1.5)
 
 
-def runs(outcome: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Run]:
+def runs(outcome: st.SearchStrategy[str] = ANY_OUTCOME) -> st.SearchStrategy[Run]:
     """Runs in which each test has one result."""
-    one = results() if outcome is None else results(outcome)
-    many = st.lists(one, max_size=10, unique_by=lambda r: r.name)
+    many = st.lists(results(outcome), max_size=10, unique_by=lambda r: r.name)
     return st.builds(Run, many, st.just({"stack": "megatron-core"}))

@@ -181,8 +181,11 @@ def test_what_can_not_start_is_not_compared(call, python):
         ([], "--from is missing: the interpreter of the stack that you have"),
         (["--from", "STACK"], "--to is missing: the interpreter of the stack that you want to move to"),
         (["--from"], "--from needs a value"),
-        (["--from", "no-such-python", "--to", "STACK"], "--from no-such-python: no such interpreter; give the path of one, or "),
-        (["--from", "STACK", "--to", "no-such-python"], "--to no-such-python: no such interpreter; give the path of one, or "),
+        (
+            ["--from", "no-such-python", "--to", "STACK"],
+            "--from no-such-python: no such interpreter; give the path of one, or ",
+        ),
+        (["--from", "STACK", "--to", "no-such-python"], "--to no-such-python: no such interpreter; give the path"),
         (["--from", "STACK", "--to", "STACK", "--stack-python=x"], "--stack-python is what --from and --to set; leave it out"),
         (["--from", "STACK", "--to", "STACK", "--policy", "none.toml"], "--policy none.toml: no such file"),
     ],

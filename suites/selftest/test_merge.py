@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from reports.junit import Run, read
 from reports.merge import main
 from reports.merging import merge
+from suites.selftest.reports_schema import violations
 from suites.selftest.reports_strategies import OUTCOMES, result, results, runs, write
 
 pytestmark = pytest.mark.selftest
@@ -163,3 +164,12 @@ def test_splitting_a_run_and_merging_it_gives_the_run(tmp_path_factory, outcomes
     merged = read(folder / "out.xml")
     assert [(r.name, r.outcome, r.own) for r in merged.results] == [(r.name, r.outcome, r.own) for r in whole]
     assert merged.missing == 0
+
+
+def test_a_merged_file_has_the_form_that_ci_systems_take(tmp_path):
+    many = [result("tp2", f"c{number}", outcome) for number, outcome in enumerate([*OUTCOMES, "unfinished"])]
+    first = write(tmp_path / "1.xml", many, {"torch": "2.1"})
+    text = first.read_text().replace("<testcase ", '<testcase classname="suites.a" ')
+    first.write_text(text)
+    assert main([str(tmp_path / "out.xml"), str(first), str(first)]) == 0
+    assert violations(tmp_path / "out.xml") == []

@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from reports import table
 from reports.junit import read
+from suites.selftest.reports_schema import violations
 
 pytestmark = pytest.mark.selftest
 
@@ -397,3 +399,134 @@ def test_reports_reads_junit_only():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     assert [name for name in json.loads(done.stdout) if name.split(".")[0] in ("fixtures", "suites", "torch")] == []
+
+
+MIXED = (
+    GOOD
+    + """
+import pytest
+def test_memory(evidence, check):
+    pytest.skip("needs a GPU")
+def test_wrong(evidence, check):
+    print("said \\x1b[31m <this> \\x00")
+    pytest.fail("wrong: <b> & \\x07\\n" + "\\n".join(f"  line {number} of the finding" for number in range(40)), pytrace=False)
+@pytest.fixture
+def ranks(evidence):
+    pytest.fail("rank 3 died\\n" + "\\n".join(f"  frame {number} of its stack" for number in range(40)), pytrace=False)
+def test_broken(ranks, check): pass
+@pytest.mark.xfail(reason="known issue x: a title", strict=True)
+def test_known(evidence, check): assert 0
+@pytest.fixture
+def leaks():
+    yield
+    pytest.fail("left over", pytrace=False)
+def test_leaks(evidence, check, leaks): pass
+def test_rows(evidence, record_property):
+    record_property("table:loads", '{"into": "tp2"}')
+    record_property("table:loads", '{"into": "pp2"}')
+"""
+)
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "3"), ("--maxfail=2",)], ids=["one process", "xdist", "stopped"])
+@pytest.mark.parametrize("end", ["", "def test_end(evidence):\n    pytest.exit('enough')\n"], ids=["whole", "cut"])
+def test_the_file_has_the_form_that_ci_systems_take(run, arguments, end):
+    done = run(MIXED + end, *arguments)
+    assert violations(done.latest / "junit.xml") == []
+
+
+def test_the_schema_finds_what_is_wrong(run, tmp_path):
+    text = (run(MIXED).latest / "junit.xml").read_text()
+    path = tmp_path / "changed.xml"
+    for old, new, words in (
+        ("<testsuites ", "<suites ", "the root is <suites>"),
+        (' classname="test_it"', "", "<testcase> has no classname"),
+        (' time="', ' time="a', "time of <testcase> is 'a"),
+        ("<skipped ", "<ignored ", "<testcase> has <ignored> in it"),
+        ("<failure ", "<failure/><failure ", "<testcase> has several <failure>"),
+        ("<properties>", "<system-out/><properties>", "<testcase> has system-out, properties"),
+        ("<properties>", "words<properties>", "<testcase> has text"),
+        (' file="', ' files="', "<testcase> has files"),
+        (' failures="', ' failures="1', "failures of <testsuite> is 1"),
+    ):
+        assert old in text
+        path.write_text(text.replace(old, new).replace("</testsuites>", "</suites>" if new == "<suites " else "</testsuites>")
+                        .replace("</skipped>", "</ignored>" if new == "<ignored " else "</skipped>"))  # fmt: skip
+        assert [line for line in violations(path) if line.startswith(words)], new
+
+
+@pytest.mark.parametrize("family", ["legacy", "xunit2"])
+def test_the_schema_tells_families_apart(run, family):
+    """xunit2 has no file and line, so that rows and findings could not be placed."""
+    done = run(GOOD, "-o", f"junit_family={family}")
+    assert violations(done.latest / "junit.xml") == []
+    assert (' file="test_it.py"' in (done.latest / "junit.xml").read_text()) == (family == "legacy")
+
+
+def test_ids_and_their_order_are_the_same_in_each_run(run):
+    """History in CI goes by them. xdist's workers end in any order."""
+    source = MIXED.replace(
+        "def test_loss(evidence, check):\n", "def test_loss(evidence, check):\n    import time; time.sleep(0.5)\n"
+    )
+    found = []
+    for arguments in ((), ("-n", "3"), ("-n", "2")):
+        result = read(run(source, *arguments).latest / "junit.xml")
+        found.append([test.name for test in result.results])
+        assert table.make(result.results).checks[0] == "loss"
+        assert [row.label for row in table.make(result.results).rows] == ["tp2", "pp2dp2"]
+    assert found[0][:2] == ["test_it.test_loss[tp2]", "test_it.test_loss[pp2dp2]"]
+    assert found[0] == found[1] == found[2]
+
+
+def test_findings_are_whole_whatever_pytest_cuts(run):
+    """pytest cuts the message that dashboards show; the finding below it is whole."""
+    tests = {test.name: test for test in read(run(MIXED).latest / "junit.xml").results}
+    wrong = tests["test_it.test_wrong[tp2]"].message.splitlines()
+    assert wrong[0].startswith("wrong: <b> & ")
+    assert wrong[-1] == "  line 39 of the finding"
+    assert len(wrong) == 41
+    died = tests["test_it.test_broken[tp2]"].message.splitlines()
+    assert (died[0], died[-1], len(died)) == ("rank 3 died", "  frame 39 of its stack", 41)
+    assert tests["test_it.test_leaks[tp2]"].message == "left over"
+
+
+def test_the_page_of_a_run(run):
+    page = (run(MIXED).latest / "report.html").read_text()
+    assert "REJECT</h1>" in page
+    assert "FAIL: wrong, llama-tp2-float64-adam" in page
+    assert "wrong: &lt;b&gt; &amp; " in page
+    assert "line 39 of the finding" in page
+    assert re.search(r'<th scope="row">tp2</th>\s*</tr>\s*<tr><th scope="row">pp2</th>', page)
+
+
+def test_without_jinja2_there_is_no_page_and_all_else(run, tmp_path):
+    hiding = "import sys\nsys.modules['jinja2'] = None\n" + CONFTEST
+    done = run(GOOD, conftest=hiding)
+    assert done.code == 0
+    assert done.verdict.startswith("ACCEPT")
+    assert done.output.strip().endswith("summary.md no report.html: jinja2 is not installed")
+    assert not (done.latest / "report.html").exists()
+
+
+def test_the_last_folders_are_kept(run, tmp_path):
+    out = tmp_path / "out"
+    for number in range(30):
+        folder = out / f"20250101T0000{number:02}Z-abcdef"
+        folder.mkdir(parents=True)
+        (folder / "junit.xml").write_text("<testsuite/>")
+        (folder / "summary.md").write_text("old")
+    # Not ours, or not only ours, or perhaps of a run that goes on: these stay.
+    (out / "20250101T000000Z-abcdef" / "mine.txt").write_text("notes")
+    (out / "20250101T000001Z-abcdef" / "junit.xml").unlink()
+    (out / "20250101T000002Z-abcdef").rename(out / "before the upgrade")
+    (out / "20240101T000000Z-abcdef").mkdir()
+    (out / "20240101T000001Z-abcdef").symlink_to(out / "before the upgrade")
+    done = run(GOOD)
+    left = sorted(path.name for path in out.iterdir())
+    assert left == sorted(
+        [
+            *("20240101T000000Z-abcdef", "20240101T000001Z-abcdef", "before the upgrade", "latest", done.latest.resolve().name),
+            *("20250101T000000Z-abcdef", "20250101T000001Z-abcdef"),
+            *(f"20250101T0000{number:02}Z-abcdef" for number in range(11, 30)),
+        ]
+    )
