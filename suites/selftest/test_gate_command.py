@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -239,3 +240,12 @@ def test_100_000_tests_in_seconds_and_bounded_memory(tmp_path):
     )  # fmt: skip
     assert done.stdout.startswith("verdict: ACCEPT - no worse than the baseline: 100000 passed in both\n"), done.stderr
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began < 60
+
+
+def test_the_documented_policy_is_the_default(policy):
+    text = (ROOT / "docs" / "gate.md").read_text()
+    block = text.split("```toml\n")[1].split("```")[0]
+    assert read_policy(policy(block)) == Policy()
+    assert all(
+        re.search(rf"^{name} = ", block, re.MULTILINE) for kind in (Reject, Limits) for name in kind.__dataclass_fields__
+    )
