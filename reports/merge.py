@@ -97,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
         help="the first file is a run and the others, in this order, reruns of its tests: the last result of a test counts",
     )  # fmt: skip
     options = parser.parse_args(arguments)
-    files = list(dict.fromkeys(file.resolve() for file in options.files))
+    files = list({file.resolve(): file for file in options.files}.values())  # named twice, a file counts once
     try:
         merged = merge([read(file) for file in files], options.rerun)
         write(options.output, merged, files)

@@ -15,8 +15,8 @@ def load(paths: Sequence[Path], what: str) -> Merged:
     Raises:
         UnusableReport: one can't be used, or there is no test in any.
     """
-    files = list(dict.fromkeys(_file(path).resolve() for path in paths))
-    merged = merge([read(file) for file in files])
+    files = {file.resolve(): file for file in map(_file, paths)}  # named twice, a file counts once
+    merged = merge([read(file) for file in files.values()])
     if not merged.run.results:
         raise UnusableReport(f"{paths[0]}: there is no test in the {what}: nothing to compare")
     return merged
