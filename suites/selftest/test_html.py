@@ -133,9 +133,9 @@ def test_the_heat_map_has_words_and_numbers(shown):
 
 def test_cost_by_layout(shown):
     assert shown.tables["By layout: seconds of the slowest rank, and the peak of the rank that took most memory"] == [
-        ["layout", "case", "seconds", "MiB a rank"],
-        ["tp2", "llama float64 adam", "1.5", "300"],
-        ["pp2", "llama float64 adam", "3.0", "100"],
+        ["layout", "seconds", "MiB a rank", "case"],
+        ["tp2", "1.5", "300", "llama float64 adam"],
+        ["pp2", "3.0", "100", "llama float64 adam"],
     ]
     assert [bar["style"] for bar in shown.named("span") if bar.get("class") == "bar"] == [
         "width: 50%", "width: 100%", "width: 100%", "width: 33%",
