@@ -3,6 +3,7 @@
 pytest_plugins = [
     "fixtures.plugin.options",
     "fixtures.plugin.wiring",
+    "fixtures.plugin.reshard",
     "fixtures.plugin.known",
     "fixtures.plugin.header",
     "reports.pytest_plugin",

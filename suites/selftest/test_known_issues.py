@@ -73,6 +73,7 @@ def test_our_own_entries_are_usable(pytestconfig):
         ('optimizer = "distributed"', False),
         ('id = "dp2-float64"', True),
         ('id = "dp2-float32"', False),
+        ('changes = "tp"', False),
     ],
 )
 def test_an_entry_holds_where_all_conditions_do(entries, more, holds):
@@ -86,6 +87,15 @@ def test_an_entry_holds_where_all_conditions_do(entries, more, holds):
 def test_an_entry_holds_in_its_versions(entries, version, holds):
     situation = replace(SITUATION, versions={"megatron-core": version})
     assert bool(matching(entries(ENTRY), situation)) is holds
+
+
+@pytest.mark.parametrize(
+    ("target", "changes", "holds"),
+    [("tp4dp4", '"tp"', True), ("tp2pp2cp2", '"tp"', False), ("tp2pp2cp2", '["tp", "dp"]', True), ("tp2pp4cp2", '"pp"', True)],
+)
+def test_an_entry_holds_where_an_axis_changes(entries, target, changes, holds):
+    situation = replace(SITUATION, target=Layout.parse(target))
+    assert bool(matching(entries(ENTRY + f"changes = {changes}"), situation)) is holds
 
 
 def test_an_entry_holds_for_its_checks_only(entries):
