@@ -66,6 +66,8 @@ def judge(comparison: Comparison, policy: Policy, notes: Sequence[str] = ()) -> 
     if comparison.baseline.cut_short:
         words = f"the baseline's run is incomplete: {comparison.baseline.cut_short}"
         (reasons if policy.reject.incomplete_baseline else notes).append(words)
+    elif not comparison.baseline.anything_held:
+        notes.append("no check of the baseline held: it can't tell what got worse")
     reasons += [f"{section.count} {_singular(section)}" for section in sections if section.rejects]
     shown = [f"{section.count} {_singular(section)}" for section in sections if not section.rejects and section.count]
     if reasons:

@@ -132,7 +132,9 @@ def test_an_incomplete_baseline_can_not_tell_what_is_missing():
 
 def test_where_nothing_held_nothing_is_accepted():
     run = _run(result("tp2", "loss", "skipped"), result("tp2", "norm", "failed"))
-    assert _judged(run, run, ALLOWING).why == "no check of the candidate held"
+    judged = _judged(run, run, ALLOWING)
+    assert judged.why == "no check of the candidate held"
+    assert judged.notes == ["no check of the baseline held: it can't tell what got worse"]
 
 
 def test_other_tests_do_not_stand_in_for_checks_of_cases():
