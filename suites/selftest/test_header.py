@@ -29,6 +29,7 @@ class _Config:
             "--rank-timeout": 60.0,
             "--available-ranks": 64,
             "--seed": 1234,
+            "--scale": "small",
             "markexpr": "",
         } | {name if name == "markexpr" else f"--{name.replace('_', '-')}": value for name, value in options.items()}
 
@@ -71,3 +72,14 @@ def test_an_environment_without_a_stack(tmp_path):
 )
 def test_silent_where_no_case_can_run(options):
     assert _header(**options) == []
+
+
+def test_published_split_is_told():
+    lines = _header(layout=["tp2pp2cp2dp2ep4"], architecture=["deepseek-v2-lite"])
+    assert "deepseek-v2-lite on tp2pp2cp2dp2ep4 runs as tp2pp2@14+13cp2dp2ep4, the split that is published" in lines
+
+
+def test_layouts_of_a_set_that_an_architecture_can_not_run_are_left_out_and_told():
+    lines = _header(layout=["smoke"], architecture=["qwen3-moe"])
+    assert lines[0].startswith("7 cases on up to 16 ranks: qwen3-moe; ")
+    assert "left out: qwen3-moe on tp2cp2dp4nosp: experts with tp=2 need sequence parallelism; leave nosp out" in lines

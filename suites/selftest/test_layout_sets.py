@@ -59,7 +59,13 @@ def test_smoke_touches_every_axis_and_runs_on_our_models(name):
     assert any(min(layout.tp, layout.pp, layout.cp, layout.dp) > 1 for layout in smoke)
     assert any(layout.vpp for layout in smoke)
     assert any(layout.nosp for layout in smoke)
-    assert [layout.why_not(architectures.get(name)) for layout in smoke] == [[]] * len(smoke)
+    refused = [str(layout) for layout in smoke if layout.why_not(architectures.get(name))]
+    # The stack wants sequence parallelism with experts; 27 layers need uneven stages, and fit no virtual ones.
+    expected = {
+        "qwen3-moe": ["tp2cp2dp4nosp"],
+        "deepseek-v2-lite": ["tp2pp2cp2dp2", "pp4dp4", "tp4pp4", "tp2pp2dp4vpp2", "tp2cp2dp4nosp"],
+    }
+    assert refused == expected.get(name, [])
 
 
 @pytest.mark.parametrize("name", architectures.names())
