@@ -36,6 +36,10 @@ class Damage:
     case: Case = CASE
 
     @property
+    def label(self) -> str:
+        return self.id.removeprefix("llama-").replace("-float32-adam-", " ")
+
+    @property
     def id(self) -> str:
         return f"{self.case.id}-{'verified-' if self.verified else ''}{'parallel-' if self.parallel else ''}{self.kind}"
 
@@ -95,7 +99,7 @@ def _run(store, damage: Damage) -> Outcome:
 @pytest.fixture
 def outcome(damage, outcomes, checkpoint_store, record_property):
     """The outcome of a damage, or a skip where this version of the stack has nothing to damage."""
-    for name, value in (("case", damage.id), ("layout", damage.id.removeprefix("llama-").replace("-float32-adam-", " ")), ("architecture", "llama"),
+    for name, value in (("case", damage.id), ("layout", damage.label), ("architecture", "llama"),
                         ("precision", "float32"), ("optimizer", "adam"), ("model_class", "gpt"), ("seed", 1234)):  # fmt: skip
         record_property(name, value)
     if (refused := checkpoint_store.saved("llama", damage.verified).refused) is not None:
@@ -138,7 +142,8 @@ def test_damage_seen_by_all(damage, outcome, check):
             finding = f"{check.name}: ranks {slow} took more than {PATIENCE:g} s"
         elif len(ends) > 1:
             finding = (
-                f"{check.name}: {damage.kind.replace('-', ' ')}: ranks {[r for r, f in enumerate(outcome.ranks) if f['refused']]} "
+                f"{check.name}: {damage.kind.replace('-', ' ')}: "
+                f"ranks {[rank for rank, found in enumerate(outcome.ranks) if found['refused']]} "
                 "refuse, and the others train on alone, until they wait for them: "
                 f"{next(found['refused'] for found in outcome.ranks if found['refused'])}"
             )

@@ -20,8 +20,8 @@ def test_losses_resumed(pair, resharded, check):
         finding = (
             f"{check.name}: loss of step {BEFORE + worst}, step {worst} after loading, is {value!r}; "
             f"without interruption it is {row['value']!r}\n"
-            f"  differs by {difference:.3g}, allowed {row['tolerance']:.3g}; a first step that is right and a second that is not "
-            "point at optimizer state, learning rate or position in the data"
+            f"  differs by {difference:.3g}, allowed {row['tolerance']:.3g}; a first step that is right and a second that is "
+            "not point at optimizer state, learning rate or position in the data"
         )
     check(finding, measured=difference, tolerance=row["tolerance"])
 
