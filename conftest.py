@@ -5,6 +5,7 @@ pytest_plugins = [
     "fixtures.plugin.wiring",
     "fixtures.plugin.reshard",
     "fixtures.plugin.known",
+    "fixtures.plugin.libraries",
     "fixtures.plugin.header",
     "reports.pytest_plugin",
 ]

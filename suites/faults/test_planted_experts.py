@@ -65,7 +65,8 @@ def test_clean_run_raises_no_alarm(plant_in_experts):
 CASES = [
     ("router_gradients_not_summed", {*GRADIENTS, "gradient_sync", "weight_replicas"},
      "gradient_sync", ["mlp.router disagree along tp"]),
-    ("expert_gradients_scaled_twice", GRADIENTS, "gradients", ["mlp.experts.experts.", "ratio to the reference: 0.5", "an average over edp were taken twice"]),
+    ("expert_gradients_scaled_twice", GRADIENTS, "gradients",
+     ["mlp.experts.experts.", "ratio to the reference: 0.5", "an average over edp were taken twice"]),
     ("token_doubled", {"tokens_conserved"}, "tokens_conserved", ["layer 0, ranks [0, 1]: what arrives at expert"]),
     ("token_lost_on_the_way_back", {"tokens_conserved"}, "tokens_conserved", ["what comes back is not what the experts made"]),
     ("another_expert_chosen", {"routing"}, "routing", ["go to other experts than on one rank", "first: layer 0", "no tie"]),
