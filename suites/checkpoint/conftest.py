@@ -13,12 +13,14 @@ from fixtures.plugin.wiring import PRELOAD
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the checks of this folder; those that take a pair or a case start one process for each rank."""
+    """Mark the tests of this folder: those of a pair or a case are multinode, those that damage something are faults."""
     for item in items:
         if "suites/checkpoint/" in item.nodeid:
             item.add_marker(pytest.mark.checkpoint)
-            if {"pair", "same_pair", "case", "damage"} & set(getattr(item, "fixturenames", ())):
+            if {"pair", "same_pair", "case"} & set(getattr(item, "fixturenames", ())):
                 item.add_marker(pytest.mark.multinode)
+            else:
+                item.add_marker(pytest.mark.faults)
 
 
 class Store:

@@ -3,7 +3,7 @@
 OPTIMIZER_KINDS = ("exp_avg", "exp_avg_sq", "master_weight")
 
 
-def _problems(resharded, check, kinds, what):
+def _problems(resharded, check, kinds):
     """Return the finding of tensors of these kinds that are not what was saved: the worst first, with where they lie."""
     rows = [
         (rank, row)
@@ -22,7 +22,7 @@ def _problems(resharded, check, kinds, what):
     else:
         why = "other values were loaded"
     return (
-        f"{check.name}: {what} {row['name']} is not what was saved, on {resharded.loaded.where(rank)}: {why}\n"
+        f"{check.name}: {row['name']} is not what was saved, on {resharded.loaded.where(rank)}: {why}\n"
         f"  {row['wrong']} of {row['compared']} elements of this part differ; the first is at {row['first']} of the global "
         f"tensor: {row['value']}, saved was {row['saved']}\n"
         f"  tensors that differ, of those described: {', '.join(names[:6])}{' ...' if len(names) > 6 else ''}; "
@@ -41,12 +41,12 @@ def test_snapshot_whole(pair, resharded, check):
 
 
 def test_weights_restored(pair, resharded, check):
-    check(_problems(resharded, check, ("weight",), "weight"))
+    check(_problems(resharded, check, ("weight",)))
 
 
 def test_optimizer_restored(pair, resharded, check):
     """Adam's moments, and the float32 master weights where they are kept apart."""
-    check(_problems(resharded, check, OPTIMIZER_KINDS, "optimizer state"))
+    check(_problems(resharded, check, OPTIMIZER_KINDS))
 
 
 def test_nothing_missing(pair, resharded, check):
