@@ -1,0 +1,69 @@
+"""The controller's side of the probe: what the ranks found out, once for each pool of gangs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fixtures.cluster.failure import GangFailure
+from fixtures.cluster.pool import GangPool
+from fixtures.state_space import cases
+
+# What ranks import before they are forked: not the probe itself, so that what it imports is imported in the rank.
+PRELOAD = ["fixtures.device.activate", "fixtures.cluster.recording_on", "fixtures.stacks.megatron", "fixtures.cluster.rank"]
+
+DTYPES = ("float64", "float32", "bfloat16")
+ON_GPUS = ("float32", "bfloat16")
+
+
+def pool_with(python: str, folders: Sequence[Path], run_dir: Path, rank_timeout: float) -> GangPool:
+    """Return a pool whose ranks look for packages in ``folders`` first."""
+    inherited = os.environ.get("PYTHONPATH")
+    checkout = str(Path(__file__).parents[2])
+    path = [*map(str, folders), checkout, *([inherited] if inherited else [])]
+    env = {"PYTHONPATH": os.pathsep.join(path)}
+    return GangPool(python=python, preload=PRELOAD, run_dir=run_dir, rank_timeout=rank_timeout, env=env)
+
+
+class Probe:
+    """Evidence from one pool, each kind asked for once. What ends a rank is evidence: ``{"died": first line}``."""
+
+    def __init__(self, pool: GangPool, seed: int = 1234) -> None:
+        self._pool, self._seed = pool, seed
+        self._found: dict[str, Any] = {}
+
+    def _ask(self, function: str, params: dict[str, Any]) -> Any:
+        if function not in self._found:
+            try:
+                self._found[function] = self._pool.run(f"fixtures.scenarios.state_space:{function}", 1, params)[0]
+            except GangFailure as failure:
+                self._found[function] = {"died": failure.summary}
+        return self._found[function]
+
+    def libraries(self) -> dict[str, Any]:
+        """Return what is installed, loads, and is asked for."""
+        return self._ask("libraries", {})
+
+    def _loads(self, name: str) -> bool:
+        facts = self.libraries()
+        return "died" not in facts and facts[name]["installed"] and facts[name]["error"] is None
+
+    def convolution(self) -> dict[str, Any]:
+        """Return the evidence of each case of causal-conv1d; none where it does not load."""
+        everything = {**cases.convolution_cases(), "stride-rule": cases.STRIDE_RULE}
+        return self._ask("convolution", {"cases": everything}) if self._loads("causal-conv1d") else {}
+
+    def scan(self) -> dict[str, Any]:
+        """Return the evidence of each case of mamba-ssm; none where it does not load."""
+        return self._ask("selective_state_space", {"cases": cases.scan_cases()}) if self._loads("mamba-ssm") else {}
+
+    def mixer(self) -> dict[str, Any]:
+        """Return the evidence of both paths of the whole layer, by type."""
+        return self._ask("mixer", {"dtypes": self.dtypes(), "seed": self._seed})
+
+    def dtypes(self) -> list[str]:
+        """Return the types in which the layer runs: kernels on GPUs know no float64."""
+        facts = self.libraries()
+        return list(ON_GPUS if "cuda" in facts.get("device", "") else DTYPES)
