@@ -28,10 +28,13 @@ def pool_with(python: str, folders: Sequence[Path], run_dir: Path, rank_timeout:
 
 
 class Probe:
-    """Evidence from one pool, each kind asked for once. What ends a rank is evidence: ``{"died": first line}``."""
+    """Evidence from one pool, each kind asked for once. What ends a rank is evidence: ``{"died": first line}``.
 
-    def __init__(self, pool: GangPool, seed: int = 1234) -> None:
-        self._pool, self._seed = pool, seed
+    ``quick`` asks for float32 only, and for no long sequences. ``fresh`` says that packages were changed under the pool.
+    """
+
+    def __init__(self, pool: GangPool, seed: int = 1234, *, quick: bool = False, fresh: bool = False) -> None:
+        self._pool, self._seed, self._quick, self._fresh = pool, seed, quick, fresh
         self._found: dict[str, Any] = {}
 
     def _ask(self, function: str, params: dict[str, Any]) -> Any:
@@ -44,7 +47,12 @@ class Probe:
 
     def libraries(self) -> dict[str, Any]:
         """Return what is installed, loads, and is asked for."""
-        return self._ask("libraries", {})
+        return self._ask("libraries", {"fresh": self._fresh})
+
+    def _some(self, every: dict[str, Any]) -> dict[str, Any]:
+        if not self._quick:
+            return every
+        return {name: case for name, case in every.items() if case["dtype"] == "float32" and case["length"] < 100}
 
     def _loads(self, name: str) -> bool:
         facts = self.libraries()
@@ -52,12 +60,12 @@ class Probe:
 
     def convolution(self) -> dict[str, Any]:
         """Return the evidence of each case of causal-conv1d; none where it does not load."""
-        everything = {**cases.convolution_cases(), "stride-rule": cases.STRIDE_RULE}
+        everything = {**self._some(cases.convolution_cases()), "stride-rule": cases.STRIDE_RULE}
         return self._ask("convolution", {"cases": everything}) if self._loads("causal-conv1d") else {}
 
     def scan(self) -> dict[str, Any]:
         """Return the evidence of each case of mamba-ssm; none where it does not load."""
-        return self._ask("selective_state_space", {"cases": cases.scan_cases()}) if self._loads("mamba-ssm") else {}
+        return self._ask("selective_state_space", {"cases": self._some(cases.scan_cases())}) if self._loads("mamba-ssm") else {}
 
     def mixer(self) -> dict[str, Any]:
         """Return the evidence of both paths of the whole layer, by type."""
@@ -65,5 +73,7 @@ class Probe:
 
     def dtypes(self) -> list[str]:
         """Return the types in which the layer runs: kernels on GPUs know no float64."""
+        if self._quick:
+            return ["float32"]
         facts = self.libraries()
         return list(ON_GPUS if "cuda" in facts.get("device", "") else DTYPES)
