@@ -40,12 +40,18 @@ def probe_without(request, tmp_path_factory):
     pool.close()
 
 
+@pytest.fixture(autouse=True)
+def environment(probe, record_property):
+    """Say in each result what it was found on, as the checks of cases do."""
+    for name, value in probe.libraries().get("environment", {}).items():
+        record_property(name, ", ".join(value) if isinstance(value, list) else value)
+
+
 @pytest.fixture(scope="session")
-def rows(request, probe, probe_without):
-    """The table: a row for each library and each path."""
+def rows(probe, probe_without):
+    """The table: a row for each library and each path, and the verdict on all."""
     found = verdicts.table(probe.libraries(), probe.convolution(), probe.scan(), probe.mixer(), probe_without.mixer())
-    request.config.stash[_ROWS] = found
-    return found
+    return [*found, verdicts.last_row(found)]
 
 
 def pytest_report_teststatus(report, config):
@@ -67,8 +73,7 @@ def pytest_terminal_summary(terminalreporter, config):
     for row in found:
         part = f" (err/tol {row['err/tol']})" if row["err/tol"] else ""
         version = f", version {row['version']}" if row["version"] else ""
-        terminalreporter.write_line(f"{row['library or path']:<{width}}  {row['verdict']}{version}{part}")
+        line = f"{row['library or path']:<{width}}  {row['verdict']}{version}{part}"
+        terminalreporter.write_line(line, bold=row["library or path"] == verdicts.ALL)
         if row["setting"]:
             terminalreporter.write_line(f"{'':<{width}}  by {row['setting']}")
-    said = verdicts.overall(found)
-    terminalreporter.write_line(f"{'state space layers':<{width}}  {said.words}", bold=True)

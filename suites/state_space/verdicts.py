@@ -7,6 +7,8 @@ from typing import Any
 
 EFFICIENT_OFF = "use_mamba_mem_eff_path=False (--disable-mamba-mem-eff-path)"
 CONVOLUTION_OFF = "pip uninstall causal-conv1d"
+# The name of the row that has the verdict on all paths.
+ALL = "state space layers"
 STAND_IN = "stand-in, the real library is untested here"
 
 
@@ -167,6 +169,11 @@ def _row(name: str, verdict: str, setting: str, part: float | None, version: str
         "err/tol": "" if part is None else f"{part:.2g}",
         "version": version,
     }
+
+
+def last_row(rows: list[dict[str, str]]) -> dict[str, str]:
+    """Return the row with the verdict on all."""
+    return _row(ALL, overall(rows).words, "", None, "")
 
 
 def overall(rows: list[dict[str, str]]) -> Verdict:
