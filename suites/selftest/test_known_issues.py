@@ -91,7 +91,14 @@ def test_an_entry_holds_in_its_versions(entries, version, holds):
 
 @pytest.mark.parametrize(
     ("target", "changes", "holds"),
-    [("tp4dp4", '"tp"', True), ("tp2pp2cp2", '"tp"', False), ("tp2pp2cp2", '["tp", "dp"]', True), ("tp2pp4cp2", '"pp"', True)],
+    [
+        ("tp2pp2cp2dp2ep2", '"ep>1"', True),
+        ("tp4dp4", '"ep>1"', False),
+        ("tp4dp4", '"tp"', True),
+        ("tp2pp2cp2", '"tp"', False),
+        ("tp2pp2cp2", '["tp", "dp"]', True),
+        ("tp2pp4cp2", '"pp"', True),
+    ],
 )
 def test_an_entry_holds_where_an_axis_changes(entries, target, changes, holds):
     situation = replace(SITUATION, target=Layout.parse(target))
@@ -119,6 +126,7 @@ def test_an_entry_holds_for_its_checks_only(entries):
         ('stack = "m', 'architecture = "lama"\nstack = "m', "architecture: 'lama' matches nothing; did you mean 'llama'?"),
         ('stack = "m', 'libraries = { torch = "x" }\nstack = "m', "libraries: torch: 'x' is not a version range"),
         ('title = "norms are not summed"', 'title = ""', "issue one: title must be text, and not empty"),
+        ('text = "disagree"', "text = []", "issue one: text must be text, and not empty, or a list of texts"),
         ("[[issue]]", "[[issue", "issues.toml: not a TOML file: "),
     ],
 )
