@@ -97,6 +97,14 @@ def test_old_convolution_is_usable_and_said_to_be_old(convolutions, absent):
     assert found.words[_FAST].startswith("usable") and found.overall.words.startswith("fast path usable")
 
 
+def test_convolution_that_refuses_strides_by_name_is_usable(convolutions, absent):
+    probe = convolutions.probe(libraries.CAUSAL_CONV1D["stride rule"])
+    assert "multiples of 8" in probe.convolution()["stride-rule"]["raised"]
+    found = _judged(probe, absent)
+    assert found.words["causal-conv1d"] == "usable"
+    assert found.words[_FAST].startswith("usable") and found.words[_BESIDE].startswith("usable")
+
+
 MAMBAS = {
     "import error": "importing mamba_ssm raises ImportError: libcudart.so.12: cannot open shared object file",
     "missing symbol": "mamba_ssm lacks the symbol _ZN3c104cuda9SetDeviceEab: its extension is built against another torch",

@@ -50,6 +50,14 @@ CAUSAL_CONV1D = {
         + 'def change(result): raise RuntimeError("no kernel image is available for execution on the device")\n',
         "causal_conv1d/causal_conv1d_varlen.py": _VARLEN,
     },
+    # As the library does it.
+    "stride rule": {
+        "causal_conv1d/__init__.py": _CONVOLUTION + "def causal_conv1d_fn(x, *args, **kwargs):\n"
+        "    if x.stride(1) == 1 and (x.stride(0) % 8 or x.stride(2) % 8):\n"
+        '        raise RuntimeError("causal_conv1d with channel last layout requires strides to be multiples of 8")\n'
+        "    return right(x, *args, **kwargs)\n",
+        "causal_conv1d/causal_conv1d_varlen.py": _VARLEN,
+    },
     "too old": {
         "causal_conv1d/__init__.py": _CONVOLUTION.replace("1.5.3", "1.1.0") + "def change(result): return result\n",
         "causal_conv1d/causal_conv1d_varlen.py": _VARLEN,
