@@ -83,6 +83,7 @@ class View:
     maps: list[HeatMap]
     clean_cases: int
     tables: list[Added]
+    bars: dict[str, list[int]]
     costs: list[Cost]
     known: list[Known]
     skips: list[tuple[str, int]]
@@ -103,6 +104,7 @@ def view(run: Run) -> View:
         maps=_maps(made, rows, run.results),
         clean_cases=len(made.rows) - len(rows),
         tables=added(run.results),
+        bars={made.name: shares for made in added(run.results) if (shares := _bars(made))},
         costs=_costs(rows),
         known=_known(run.results),
         skips=Counter(result.message for result in run.results if result.outcome == "skipped").most_common(),
@@ -160,6 +162,14 @@ def _costs(rows: Sequence[table.Row]) -> list[Cost]:
         for row, seconds, memory in known
         if row.seconds or row.mebibytes
     ]
+
+
+def _bars(made: Added) -> list[int]:
+    """Return how long the bar of each row is, in per cent, for a table with a column "total"; else nothing."""
+    if "total" not in made.columns:
+        return []
+    totals = [_number(row[made.columns.index("total")]) for row in made.rows]
+    return [round(100 * total / (max(totals) or 1.0)) for total in totals]
 
 
 def _number(text: str) -> float:

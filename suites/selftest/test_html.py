@@ -158,6 +158,15 @@ def test_tables_of_suites(shown):
     ]
 
 
+def test_a_total_has_a_bar():
+    rows = [Result(layout, "passed", "", 0.0, {"table:memory": f'{{"layout": "{layout}", "total": {kib}}}'})
+            for layout, kib in (("tp2", 50.0), ("dp2", 200.0))]  # fmt: skip
+    text = page(Run(rows, {}))
+    assert [f'{kib}<span class="bar" style="width: {share}%"' in text for kib, share in (("50.0", 25), ("200.0", 100))] == [
+        True
+    ] * 2
+
+
 def test_tables_of_suites_are_in_the_summary():
     text = summary.markdown(Run([Result("a", "passed", "", 0.0, {"table:what loads": '{"from": "tp2", "into": "a|b"}'})], {}))
     assert "## what loads\n\n| from | into |\n| --- | --- |\n| tp2 | a\\|b |\n" in text
