@@ -63,6 +63,7 @@ def test_smoke_touches_every_axis_and_runs_on_our_models(name):
     # The stack wants sequence parallelism with experts; 27 layers need uneven stages, and fit no virtual ones.
     expected = {
         "qwen3-moe": ["tp2cp2dp4nosp"],
+        "nemotron-3-nano": ["tp2cp2dp4nosp"],
         "deepseek-v2-lite": ["tp2pp2cp2dp2", "pp4dp4", "tp4pp4", "tp2pp2dp4vpp2", "tp2cp2dp4nosp"],
     }
     assert refused == expected.get(name, [])
