@@ -9,6 +9,7 @@ from importlib import metadata
 import pytest
 
 from fixtures.plugin.header import pytest_report_header
+from fixtures.plugin.wiring import ASKED_FOR
 
 pytestmark = pytest.mark.selftest
 
@@ -43,8 +44,10 @@ def _header(**options: object) -> list[str]:
 
 def test_one_case():
     options = {"layout": ["tp2pp2cp2dp2"], "precision": ["float32"], "rank_timeout": 12.5}
-    first, second, third, fourth = _header(markexpr="multinode", **options)
+    first, asked, second, third, fourth = _header(markexpr="multinode", **options)
     assert first == "1 case on up to 16 ranks: llama; float32; adam; tp2pp2cp2dp2"
+    others = ", ".join(ASKED_FOR)
+    assert asked == f'suites not asked for: {others}; each runs with -m "multinode and {ASKED_FOR[0]}"'
     versions = f"megatron-core {metadata.version('megatron-core')}, torch {metadata.version('torch')}"
     assert second == f"ranks run {versions} under {sys.executable}"
     assert third.startswith("the CPU stand-in is on where torch sees no GPU; GPUs on this machine: ")
