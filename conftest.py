@@ -5,6 +5,8 @@ pytest_plugins = [
     "fixtures.plugin.wiring",
     "fixtures.plugin.reshard",
     "fixtures.plugin.known",
+    "fixtures.plugin.explain",
+    "fixtures.plugin.list_layouts",
     "fixtures.plugin.libraries",
     "fixtures.plugin.header",
     "reports.pytest_plugin",
