@@ -239,13 +239,20 @@ def test_all_steps_of_ci_test_run_and_a_red_one_is_red(call, checkout):
 
 
 def test_the_second_python_gets_an_environment_of_its_own(call, checkout, python):
+    # The gate itself is tested in test_gate_upgrade.py; here it only says how it was called.
+    gate = checkout / "ci" / "upgrade-gate"
+    gate.write_text('#!/bin/sh\necho "gate $*" >>"$FAKE_LOG"\n')
     code, _, did = call("ci/test", "--second-python", str(python), FAKE_COMPLETE="1")
     assert code == 0
-    runs = [line for line in did if line.startswith("pytest")]
-    assert len(runs) == 2
-    assert runs[0].startswith("pytest of .venv-3.11.7 in ")
+    first, second = f"{checkout}/.venv/bin/python", f"{checkout}/.venv-3.11.7/bin/python"
+    runs = [line for line in did if line.startswith(("pytest", "gate"))]
+    assert len(runs) == 5
+    assert all(run.startswith("pytest of .venv-3.11.7 in ") for run in runs[:3])
     assert "[-m] [multinode] [--layout=tp2pp2cp2dp2]" in runs[0]
-    assert runs[1] == f"pytest of .venv in {checkout}: []"
+    assert "[--architecture] [qwen3-moe] [--architecture] [nemotron-3-nano]" in runs[1]
+    assert "[-m] [multinode and (checkpoint or memory)]" in runs[2]
+    assert runs[3] == f"gate --from {first} --to {second} --layout tp2pp2cp2dp2"
+    assert runs[4] == f"pytest of .venv in {checkout}: []"
     assert (checkout / ".venv-3.11.7/bin/python").exists()  # the fake gives its whole version for the short one
     assert did.count("venv") == 2
 
