@@ -6,8 +6,10 @@ import pytest
 
 from fixtures.cluster.failure import GangFailure
 from fixtures.plugin.stack_facts import stack_facts
+from suites.context_parallel.compact import compact
 
 TABLE = "table:context parallelism"
+_ROWS = pytest.StashKey[list]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,12 +28,14 @@ def facts(request):
 
 
 @pytest.fixture
-def ask(request, gang_pool):
+def ask(request, gang_pool, facts):
     """``ask(probe, scenario, **params)`` runs a scenario on the probe's ranks and returns what each found."""
-    if request.config.getoption("--available-ranks") < 4:
-        pytest.skip("needs 4 ranks")
 
     def run(probe, scenario, **params):
+        if probe.cp > request.config.getoption("--available-ranks"):
+            pytest.skip(f"untested here: needs {probe.cp} ranks")
+        if 0 < facts.gpus < probe.cp:
+            pytest.skip(f"untested here: needs {probe.cp} GPUs, and there are {facts.gpus}")
         seed = request.config.getoption("--seed")
         try:
             return gang_pool.run(f"fixtures.scenarios.{scenario}", probe.cp, {"seed": seed, **params})
@@ -52,3 +56,19 @@ def row(probe, record_property):
         record_property(TABLE, json.dumps(probe.columns | {"cp": probe.cp, "result": verdict.word, "why": verdict.why}))
 
     return state
+
+
+def pytest_report_teststatus(report, config):
+    """Take the rows that workers recorded: the table is shown where the session ends."""
+    if report.when == "call":
+        rows = [json.loads(value) for name, value in report.user_properties if name == TABLE]
+        config.stash.setdefault(_ROWS, []).extend(rows)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Print one line for each question, with a word for each number of ranks."""
+    lines = compact(config.stash.get(_ROWS, []))
+    if lines:
+        terminalreporter.section("context parallelism")
+        for line in lines:
+            terminalreporter.write_line(line)

@@ -48,8 +48,8 @@ class Probe:
 
     @property
     def id(self) -> str:
-        """A stable id: ``cp2-attention-mla-transformer-engine-a2a``."""
-        return self.layout.lower().replace(" ", "-").replace(",", "")
+        """A stable id: ``cp2-attention-mla-transformer-engine-a2a``. No id of a mechanism is part of another's."""
+        return self.layout.lower().replace("a2a+p2p", "hierarchical").replace(" ", "-").replace(",", "")
 
     @property
     def columns(self) -> dict[str, str]:
@@ -58,8 +58,11 @@ class Probe:
 
 
 def mechanisms(cp: int) -> list[str]:
-    """Return the mechanisms; without context parallelism Transformer Engine has nothing to communicate."""
-    ways = [ENGINE] if cp == 1 else [f"{ENGINE} {way}" for way in WAYS]
+    """Return the mechanisms; without context parallelism Transformer Engine has nothing to communicate.
+
+    On 2 ranks a2a+p2p has no second level, and is a2a.
+    """
+    ways = [ENGINE] if cp == 1 else [f"{ENGINE} {way}" for way in WAYS if cp > 2 or way != "a2a+p2p"]
     return [LOCAL, STAND_IN, *ways]
 
 

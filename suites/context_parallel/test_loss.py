@@ -16,7 +16,7 @@ def loss_verdict(probe, mode, mask, ranks) -> verdicts.Verdict:
     """Judge gradients and losses by the definition of the mode.
 
     "per token" and "averaged" promise the result of one rank. The default is documented as "assuming all tokens are
-    non-padded": it is the mean over the ranks' own means, which is that of one rank only where all ranks train on as many tokens.
+    non-padded": it is the mean over the ranks' own means, and that of one rank only where all ranks train on as many tokens.
     """
     uneven = len({tuple(found["trained"]) for found in ranks}) > 1
     if uneven != (mask == "prompts" and probe.cp > 1):
