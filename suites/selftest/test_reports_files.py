@@ -34,7 +34,8 @@ PLAIN = Result("test_plain", "passed", "", 0.0)
     [
         ([_case("passed")], {}, "ACCEPT"),
         ([_case("passed"), _case("skipped", "memory")], {}, "ACCEPT"),
-        ([_case("xfailed")], {}, "ACCEPT"),
+        ([_case("xfailed")], {}, "NOTHING RAN"),
+        ([_case("xfailed"), _case("passed", "memory")], {}, "ACCEPT"),
         ([_case("passed"), _case("failed", "memory")], {}, "REJECT"),
         ([_case("passed"), _case("error", "memory")], {}, "REJECT"),
         ([_case("passed"), Result("test_plain", "failed", "", 0.0)], {}, "REJECT"),
