@@ -76,16 +76,21 @@ def test_optimizer_bytes(case, memory, check):
     )
 
 
+def _in_flight(layout, rank, microbatches):
+    """Return how many microbatches, each counted once for every chunk that it is in, a rank has in flight at most.
+
+    1F1B and its interleaved form: "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM" (arXiv
+    2104.04473), section 2.2: the forward passes before a stage's first backward pass, and the one with which it begins.
+    """
+    after = layout.pp - layout.coordinates(rank)["pp"] - 1
+    warm_up = after if layout.vpp is None else 2 * after + (layout.vpp - 1) * layout.pp
+    return min(microbatches * (layout.vpp or 1), warm_up + 1)
+
+
 def test_microbatches_in_flight(case, memory, check):
-    """A pipeline stage keeps the activations of as many microbatches as lie between it and the end (1F1B: arXiv 2104.04473)."""
-    layout = case.layout
-    if layout.vpp is not None:
-        # Interleaved: a stage begins with the microbatches of its later chunks too; at most all of them, of every chunk.
-        limits = [held["microbatches"] for held in memory]
-        wrong = [(rank, held["in_flight"]) for rank, held in enumerate(memory) if held["in_flight"] > limits[rank] * layout.vpp]
-    else:
-        limits = [min(held["microbatches"], layout.pp - layout.coordinates(rank)["pp"]) for rank, held in enumerate(memory)]
-        wrong = [(rank, held["in_flight"]) for rank, held in enumerate(memory) if held["in_flight"] != limits[rank]]
+    """A pipeline stage keeps the activations of as many microbatches as its schedule has in flight there."""
+    limits = [_in_flight(case.layout, rank, held["microbatches"]) for rank, held in enumerate(memory)]
+    wrong = [(rank, held["in_flight"]) for rank, held in enumerate(memory) if held["in_flight"] != limits[rank]]
     check(
         wrong
         and f"{check.name}: rank {wrong[0][0]} keeps the activations of {wrong[0][1]} microbatches at one time, its stage "

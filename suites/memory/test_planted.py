@@ -17,9 +17,23 @@ CASES = {
 @pytest.mark.parametrize("optimizer", ["adam", "distributed"])
 @pytest.mark.parametrize("fault", CASES)
 def test_planted_fault_is_caught(gang_pool, fault, optimizer):
-    case = Case("megatron-core", "llama", Layout.parse("pp2dp2"), "float32", optimizer, "gpt", 1234)
-    ranks = gang_pool.run("suites.memory.planted:run", 4, {"case": case.to_json(), "fault": fault})
     name, words = CASES[fault]
+    assert words in _findings(gang_pool, fault, "pp2dp2", optimizer)[name]
+
+
+def test_planted_fault_in_an_interleaved_pipeline(gang_pool):
+    findings = _findings(gang_pool, "activations_kept", "pp2dp2vpp2", "adam")
+    # The first stage has all four passes in flight as it is; the last has three.
+    assert findings == {
+        "microbatches_in_flight": "microbatches_in_flight: rank 2 keeps the activations of 4 microbatches at one time, its "
+        "stage needs 3; ranks that differ: [2, 3]"
+    }
+
+
+def _findings(gang_pool, fault, layout, optimizer):
+    """Return what each check of memory says of a case with a fault."""
+    case = Case("megatron-core", "llama", Layout.parse(layout), "float32", optimizer, "gpt", 1234)
+    ranks = gang_pool.run("suites.memory.planted:run", 4, {"case": case.to_json(), "fault": fault})
     findings = {}
 
     def check(finding, measured=None, tolerance=None):
@@ -30,4 +44,4 @@ def test_planted_fault_is_caught(gang_pool, fault, optimizer):
         function = getattr(checks, f"test_{check.name}")
         more = [lambda *_: None] if check.name == "parameter_bytes" else []
         function(case, ranks, check, *more)
-    assert words in findings[name]
+    return findings
