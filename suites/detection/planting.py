@@ -1,0 +1,121 @@
+"""Rank-side: plants a fault of the catalogue in the installed stack, runs a scenario, and takes the fault out again.
+
+Torch and the stack are imported only where a fault is planted: the controller imports the same files for what they say.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from suites.detection.fault import load
+
+# How often the code that was planted ran on this rank: a fault that is never reached shows nothing.
+_reached = [0]
+
+
+class NotPlanted(Exception):
+    """The stack has not, or not any more, what a fault changes."""
+
+
+def run(ctx: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Return ``{"evidence": what the scenario returns, "reached": how often the planted code ran on this rank}``.
+
+    ``params``: those of the scenario; ``scenario`` as "module:function"; ``fault``, the file, or None for a clean run.
+    """
+    module_name, function = params["scenario"].split(":")
+    scenario = getattr(importlib.import_module(module_name), function)
+    if params["fault"] is None:
+        return {"evidence": scenario(ctx, params), "reached": 0}
+    _reached[0] = 0
+    with load(Path(params["fault"])).plant(ctx):
+        evidence = scenario(ctx, params)
+    return {"evidence": evidence, "reached": _reached[0]}
+
+
+def reached() -> None:
+    """Note that the planted code ran."""
+    _reached[0] += 1
+
+
+def does_nothing(_original: Callable[..., Any]) -> Callable[..., None]:
+    """Return what stands for a step that is left out."""
+    return lambda *_args, **_kwargs: None
+
+
+def owner_of(target: str) -> tuple[Any, str]:
+    """Return (module or class, name of the attribute) of ``package.module:name`` or ``package.module:Class.name``.
+
+    Raises:
+        NotPlanted: there is no such thing in this version of the stack.
+    """
+    module_name, _, path = target.partition(":")
+    try:
+        owner: Any = importlib.import_module(module_name)
+        *outer, name = path.split(".")
+        for part in outer:
+            owner = getattr(owner, part)
+        getattr(owner, name)
+    except (ImportError, AttributeError) as error:
+        raise NotPlanted(f"{target} is not in this version of the stack: {error}") from None
+    return owner, name
+
+
+@contextmanager
+def replace(target: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
+    """Put ``make(original)`` in the place of a function or method, and count its calls."""
+    owner, name = owner_of(target)
+    original = getattr(owner, name)
+    wrong = make(original)
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        reached()
+        return wrong(*args, **kwargs)
+
+    is_static = isinstance(vars(owner).get(name), staticmethod)
+    with mock.patch.object(owner, name, staticmethod(counted) if is_static else counted):
+        yield
+
+
+@contextmanager
+def together(*faults: Any) -> Iterator[None]:
+    """Plant several patches as one fault."""
+    with ExitStack() as stack:
+        for fault in faults:
+            stack.enter_context(fault)
+        yield
+
+
+@contextmanager
+def once_built(change: Callable[[Any], Any]) -> Iterator[None]:
+    """Change a model once the stack has built it: ``change(model)`` returns False where there is nothing to change."""
+    from fixtures.stacks.megatron.model import MegatronModel
+
+    original = MegatronModel.__init__
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if change(self) is not False:
+            reached()
+
+    with mock.patch.object(MegatronModel, "__init__", init):
+        yield
+
+
+def modules_of(model: Any, ending: str) -> list[Any]:
+    """Return the local modules whose name ends so."""
+    return [module for name, module in model.named_modules() if name.endswith(ending)]
+
+
+def optimizers_of(model: Any) -> list[Any]:
+    """Return the stack's optimizers of a model, those of chained ones apart."""
+    return list(getattr(model.optimizer, "chained_optimizers", [model.optimizer]))
+
+
+def buckets_of(model: Any) -> list[Any]:
+    """Return the gradient buckets of a model, those of experts apart."""
+    return [bucket for chunk in model.chunks for group in chunk.bucket_groups for bucket in group.buckets]
