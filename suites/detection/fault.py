@@ -28,12 +28,11 @@ class Fault:
     """One class of faults.
 
     ``wrong``: what is wrong, in one sentence. ``reference``: where such a fault was reported, or "".
-    ``caught_by``: the checks that must all fail. ``module``: a pattern (fnmatch) of the module that a finding must name, or None
-    where the fault is not of a module; ``axis``: the axis that the same finding must name, or None; ``says``: words that one of
-    the findings of ``caught_by`` must say. ``kind`` is one of :data:`suites.detection.kinds.KINDS`: what is run.
-    ``short``: also in the short run. ``gap``: why the diagnosis can't name the place, where it can't; it is then a fault to find
-    it named, so that the reason goes when the diagnosis gets better. ``needs`` is a feature of the stack's version: see
-    :func:`suites.detection.planting.has`.
+    ``caught_by``: the checks that must all fail. ``module``: a pattern (fnmatch) of the module that a finding of these must
+    name, or None where the fault is not one of a module; ``axis``: the axis that the same finding must name, or None;
+    ``says``: words that it must say. ``kind`` is one of :data:`suites.detection.kinds.KINDS`: what is run, with ``options``.
+    ``short``: also in the short run. ``gap``: why the diagnosis can't name the place, where it can't; once it can, the test
+    asks for the reason to go. ``needs``: what a version of the stack must have, as "module:name"; "" for all.
     """
 
     area: str

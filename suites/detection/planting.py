@@ -25,14 +25,26 @@ class NotPlanted(Exception):
 def run(ctx: Any, params: dict[str, Any]) -> dict[str, Any]:
     """Return ``{"evidence": what the scenario returns, "reached": how often the planted code ran on this rank}``.
 
+    Where this version of the stack has not what the fault needs, it is ``{"absent": why}``; where the fault can't be planted
+    though it should, ``{"broken": why}``.
     ``params``: those of the scenario; ``scenario`` as "module:function"; ``fault``, the file, or None for a clean run.
     """
     module_name, function = params["scenario"].split(":")
     scenario = getattr(importlib.import_module(module_name), function)
     if params["fault"] is None:
         return {"evidence": scenario(ctx, params), "reached": 0}
+    file = load(Path(params["fault"]))
+    if file.FAULT.needs:
+        try:
+            owner_of(file.FAULT.needs)
+        except NotPlanted as absent:
+            return {"absent": str(absent)}
     _reached[0] = 0
-    with load(Path(params["fault"])).plant(ctx):
+    with ExitStack() as planted:
+        try:
+            planted.enter_context(file.plant(ctx))
+        except NotPlanted as error:
+            return {"broken": str(error)}
         evidence = scenario(ctx, params)
     return {"evidence": evidence, "reached": _reached[0]}
 

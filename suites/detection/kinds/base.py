@@ -1,4 +1,4 @@
-"""What is run with a fault planted, and which checks judge it. One class a kind; each calls the ordinary checks."""
+"""What all kinds of runs share: a pool of gangs of their own, the checks as functions, and what they say."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import inspect
 from typing import Any, Protocol
 
 from fixtures.case import Case
-from fixtures.cluster.failure import GangFailure
 from fixtures.cluster.pool import GangPool
 from fixtures.layout import Layout
-from fixtures.oracle.evidence import Evidence
 from fixtures.plugin.runs import Runs
 from suites.detection.fault import Entry, On
 
@@ -21,7 +19,11 @@ COMPLETED = "completed"
 
 
 class NotReached(Exception):
-    """The planted code ran on no rank: nothing is shown by the result."""
+    """The planted code did not run: nothing is shown by the result."""
+
+
+class Absent(Exception):
+    """This version of the stack has not what a fault changes, and the fault's file says that it may be so."""
 
 
 class Kind(Protocol):
@@ -82,39 +84,18 @@ class Planted:
 
         Raises:
             GangFailure: the run did not come to its end.
+            Absent: the fault is one of another version of the stack.
             NotReached: no rank ran the planted code.
         """
         fault = None if entry is None else str(entry.path)
         found = self.pool.run(
             "suites.detection.planting:run", world, {**params, "scenario": scenario, "fault": fault}, describe_rank=where
         )
+        for rank in found:
+            if "absent" in rank:
+                raise Absent(rank["absent"])
+            if "broken" in rank:
+                raise NotReached(f"the fault can't be planted: {rank['broken']}")
         if entry is not None and not any(rank["reached"] for rank in found):
-            raise NotReached(f"{entry.name}: the planted code ran on no rank; nothing is shown by this run")
+            raise NotReached("the planted code ran on no rank; nothing is shown by this run")
         return [rank["evidence"] for rank in found]
-
-
-class Step:
-    """Three training steps: the checks of the suites training_step and, with experts, experts."""
-
-    def __init__(self, planted: Planted) -> None:
-        self.planted = planted
-
-    def findings(self, entry: Entry | None, on: On, options: dict[str, Any]) -> Findings:
-        """See :class:`Kind`."""
-        case = case_of(on, self.planted.seed)
-        reference = self.planted.runs.reference(case)
-        params = {"case": case.to_json(), "reference": str(self.planted.runs.folder_of(case))}
-        empty = Evidence(case, [], reference)
-        try:
-            ranks = self.planted.ranks(entry, "fixtures.scenarios.training_step:run", case.layout.world, params, empty.where)
-        except GangFailure as failure:
-            return {COMPLETED: str(failure)}
-        modules = [
-            f"suites.training_step.test_{name}" for name in ("finite", "loss", "gradients", "gradient_norm", "rank_groups")
-        ]
-        if case.model.experts is not None:
-            modules += ["suites.experts.test_routing", "suites.experts.test_balance"]
-        return judged(checks_of(*modules), evidence=Evidence(case, ranks, reference))
-
-
-KINDS = {"step": Step}

@@ -1,0 +1,8 @@
+"""What is run with a fault planted, and which checks judge it. One file a kind; each calls the ordinary checks."""
+
+from suites.detection.kinds.base import Kind, Planted
+from suites.detection.kinds.step import Step
+
+__all__ = ["KINDS", "Kind", "Planted"]
+
+KINDS: dict[str, type] = {"step": Step}
