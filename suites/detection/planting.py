@@ -54,6 +54,13 @@ def reached() -> None:
     _reached[0] += 1
 
 
+class Done:
+    """The handle of a collective that is done."""
+
+    def wait(self) -> None:
+        """Return at once."""
+
+
 def does_nothing(_original: Callable[..., Any]) -> Callable[..., None]:
     """Return what stands for a step that is left out."""
     return lambda *_args, **_kwargs: None
@@ -91,6 +98,32 @@ def replace(target: str, make: Callable[[Callable[..., Any]], Callable[..., Any]
     is_static = isinstance(vars(owner).get(name), staticmethod)
     with mock.patch.object(owner, name, staticmethod(counted) if is_static else counted):
         yield
+
+
+def changed(target: str, change: Callable[..., Any]) -> Any:
+    """Let a function of the stack run, and put ``change(its result, *its arguments)`` in the place of its result."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args, **kwargs: change(original(*args, **kwargs), *args, **kwargs)
+
+    return replace(target, make)
+
+
+def with_collective(target: str, collective: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Any:
+    """Replace a collective of ``torch.distributed`` while a function of the stack runs, and only then.
+
+    ``make(the collective)`` is called anew for each run of the function, so that it may count.
+    """
+    import torch.distributed
+
+    def planted(original: Callable[..., Any]) -> Callable[..., Any]:
+        def run_with_it(*args: Any, **kwargs: Any) -> Any:
+            with mock.patch.object(torch.distributed, collective, make(getattr(torch.distributed, collective))):
+                return original(*args, **kwargs)
+
+        return run_with_it
+
+    return replace(target, planted)
 
 
 @contextmanager
