@@ -54,6 +54,11 @@ def reached() -> None:
     _reached[0] += 1
 
 
+def tensors_in(received: Any) -> list[Any]:
+    """Return the tensors of what a stage receives: one, a list of them, or None at an end of the pipeline."""
+    return [tensor for tensor in (received if isinstance(received, list) else [received]) if tensor is not None]
+
+
 class Done:
     """The handle of a collective that is done."""
 

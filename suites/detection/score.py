@@ -37,7 +37,7 @@ def _names_module(fault: Fault, finding: Any) -> bool:
 
 
 def _names_axis(fault: Fault, finding: Any) -> bool:
-    return fault.axis is None or (isinstance(finding, Finding) and fault.axis in finding.axes)
+    return fault.axis is None or (isinstance(finding, Finding) and finding.axes == (fault.axis,))
 
 
 def _says(fault: Fault, finding: Any) -> bool:

@@ -42,6 +42,6 @@ def test_routing(evidence, check):
 
 
 def test_tokens_conserved(evidence, check):
-    """No token is lost, doubled or exchanged on its way to the experts and back."""
+    """No token is lost, doubled or exchanged on its way to the experts, and none is lost or doubled on its way back."""
     wrong = list(traffic.problems(evidence))
     check(wrong and f"{check.name}: {len(wrong)} problems\n  " + "\n  ".join(wrong[:6]))

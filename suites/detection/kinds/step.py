@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from fixtures.case import Case
 from fixtures.cluster.failure import GangFailure
 from fixtures.oracle.evidence import Evidence
+from fixtures.plugin.narrowing import Narrowing
 from suites.detection.fault import Entry, On
-from suites.detection.kinds.base import COMPLETED, Findings, Planted, case_of, checks_of, judged
+from suites.detection.kinds.base import COMPLETED, Findings, NotReached, Planted, case_of, checks_of, judged
 
 
 class Step:
@@ -17,18 +19,31 @@ class Step:
         self.planted = planted
 
     def findings(self, entry: Entry | None, on: On, options: dict[str, Any]) -> Findings:
-        """See :class:`Kind`."""
+        """See :class:`suites.detection.kinds.base.Kind`."""
         case = case_of(on, self.planted.seed)
-        reference = self.planted.runs.reference(case)
-        params = {"case": case.to_json(), "reference": str(self.planted.runs.folder_of(case))}
-        empty = Evidence(case, [], reference)
         try:
-            ranks = self.planted.ranks(entry, "fixtures.scenarios.training_step:run", case.layout.world, params, empty.where)
+            evidence = self._evidence(entry, case)
         except GangFailure as failure:
             return {COMPLETED: str(failure)}
-        modules = [
-            f"suites.training_step.test_{name}" for name in ("finite", "loss", "gradients", "gradient_norm", "rank_groups")
-        ]
+        modules = [f"training_step.test_{name}" for name in ("finite", "loss", "gradients", "gradient_norm", "rank_groups")]
         if case.model.experts is not None:
-            modules += ["suites.experts.test_routing", "suites.experts.test_balance"]
-        return judged(checks_of(*modules), evidence=Evidence(case, ranks, reference))
+            modules += ["experts.test_routing", "experts.test_balance"]
+        checks = checks_of(*(f"suites.{module}" for module in modules))
+        narrowing = Narrowing(lambda small: self._smaller(entry, small))
+        return {
+            name: narrowing.of(finding, checks[name], name, case) for name, finding in judged(checks, evidence=evidence).items()
+        }
+
+    def _evidence(self, entry: Entry | None, case: Case) -> Evidence:
+        reference = self.planted.runs.reference(case)
+        params = {"case": case.to_json(), "reference": str(self.planted.runs.folder_of(case))}
+        where = Evidence(case, [], reference).where
+        ranks = self.planted.ranks(entry, "fixtures.scenarios.training_step:run", case.layout.world, params, where)
+        return Evidence(case, ranks, reference)
+
+    def _smaller(self, entry: Entry | None, case: Case) -> Evidence:
+        """Return the evidence of a smaller layout, which may be one that the fault does not show in."""
+        try:
+            return self._evidence(entry, case)
+        except NotReached:
+            return self._evidence(None, case)

@@ -17,12 +17,11 @@ def plant(ctx):
     """See the first line."""
 
     def make(gather):
-        def shifted(whole, part, group=None, async_op=False):
-            handle = gather(whole, part.clone(), group=group)
-            if handle is not None:
-                handle.wait()
-            whole.copy_(whole.roll(part.numel()))
+        def shifted(self, *args, **kwargs):
+            gather(self, *args, **kwargs)
+            for bucket in self.buckets:
+                bucket.param_data.copy_(bucket.param_data.roll(bucket.param_data.numel() // 2))
 
         return shifted
 
-    return replace("megatron.core.distributed.param_and_grad_buffer:dist_all_gather_func", make)
+    return replace("megatron.core.distributed.param_and_grad_buffer:_ParamAndGradBucketGroup.start_param_sync", make)

@@ -17,14 +17,11 @@ def plant(ctx):
     """See the first line."""
 
     def make(scatter):
-        def shifted(part, whole, op=None, group=None, async_op=False):
-            rolled = whole.roll(part.numel())
-            mine = part.new_empty(part.shape)
-            handle = scatter(mine, rolled, op=op, group=group)
-            if handle is not None:
-                handle.wait()
-            part.copy_(mine)
+        def shifted(self, *args, **kwargs):
+            for bucket in self.buckets:
+                bucket.grad_data.copy_(bucket.grad_data.roll(bucket.grad_data.numel() // 2))
+            scatter(self, *args, **kwargs)
 
         return shifted
 
-    return replace("megatron.core.distributed.param_and_grad_buffer:dist_reduce_scatter_func", make)
+    return replace("megatron.core.distributed.param_and_grad_buffer:_ParamAndGradBucketGroup.start_grad_sync", make)

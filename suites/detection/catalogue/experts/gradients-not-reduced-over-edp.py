@@ -24,7 +24,7 @@ def plant(ctx):
             if all(getattr(parameter, "allreduce", True) for parameter in self.params):
                 return original(self, *args, **kwargs)
             reached()
-            with mock.patch.object(torch.distributed, "all_reduce", lambda *_args, **_kwargs: None):
+            with mock.patch.object(torch.distributed, "all_reduce"):
                 return original(self, *args, **kwargs)
 
         return start

@@ -1,7 +1,7 @@
 """One microbatch's gradient does not get to the stage before."""
 
 from suites.detection.fault import Fault, On
-from suites.detection.planting import changed, together
+from suites.detection.planting import changed, tensors_in, together
 
 FAULT = Fault(
     area="pipeline parallel",
@@ -18,12 +18,11 @@ def plant(ctx):
     calls = []
 
     def lost(received, *_args, **_kwargs):
-        import torch
-
-        if not isinstance(received, torch.Tensor):
-            return received
-        calls.append(1)
-        return torch.zeros_like(received) if len(calls) == 1 else received
+        for tensor in tensors_in(received):
+            calls.append(1)
+            if len(calls) == 1:
+                tensor.data.zero_()
+        return received
 
     return together(
         changed("megatron.core.pipeline_parallel.p2p_communication:P2PCommunicator.recv_backward", lost),
