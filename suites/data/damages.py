@@ -1,6 +1,7 @@
 """Ways to damage a corpus's files, as parameters of a test.
 
-The layout of an index: header 9 bytes, version 8, type of tokens 1, number of sequences 8, of documents 8, then int32 lengths, int64 offsets, int64 documents (datasets/indexed_dataset.py).
+The layout of an index: header 9 bytes, version 8, type of tokens 1, number of sequences 8,
+of documents 8, then int32 lengths, int64 offsets, int64 documents (datasets/indexed_dataset.py).
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def _not_broadcast() -> Any:
 
 def _middle_stage_reads() -> Any:
     """All stages of a pipeline take part in reading."""
-    return mock.patch.object(parallel_state, "is_pipeline_first_stage", lambda **_: True)
+    return mock.patch.object(parallel_state, "is_pipeline_first_stage", return_value=True)
 
 
 class _Listed:
