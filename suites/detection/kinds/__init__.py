@@ -1,8 +1,9 @@
 """What is run with a fault planted, and which checks judge it. One file a kind; each calls the ordinary checks."""
 
 from suites.detection.kinds.base import Kind, Planted
+from suites.detection.kinds.data import Data
 from suites.detection.kinds.step import Step
 
 __all__ = ["KINDS", "Kind", "Planted"]
 
-KINDS: dict[str, type] = {"step": Step}
+KINDS: dict[str, type] = {"step": Step, "data": Data}
