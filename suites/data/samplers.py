@@ -10,7 +10,7 @@ Dealt = list[list[list[int]]]
 
 
 def run(ctx: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Return the samples of each rank's microbatches for each (total, consumed, micro batch size, ranks) in ``params["cases"]``:
+    """Return the samples of each rank's microbatches for every (total, consumed, size, ranks) in ``params["cases"]``:
     ``own``, and ``theirs``, None where Megatron-LM's sampler is not installed.
     """
     theirs = data.sampler_class()
