@@ -9,5 +9,6 @@ pytest_plugins = [
     "fixtures.plugin.list_layouts",
     "fixtures.plugin.libraries",
     "fixtures.plugin.header",
+    "fixtures.plugin.soak",
     "reports.pytest_plugin",
 ]
