@@ -8,6 +8,7 @@ from fixtures.case import Case
 from fixtures.cluster.failure import GangFailure
 from fixtures.oracle.evidence import Evidence
 from fixtures.plugin.narrowing import Narrowing
+from fixtures.plugin.origins import Origins
 from suites.detection.fault import Entry, On
 from suites.detection.kinds.base import COMPLETED, Findings, NotReached, Planted, case_of, checks_of, judged
 
@@ -30,9 +31,18 @@ class Step:
             modules += ["experts.test_routing", "experts.test_balance"]
         checks = checks_of(*(f"suites.{module}" for module in modules))
         narrowing = Narrowing(lambda small: self._smaller(entry, small))
+        origins = Origins(self.planted.runs, lambda scenario, case, params: self._second(entry, scenario, case, params))
         return {
-            name: narrowing.of(finding, checks[name], name, case) for name, finding in judged(checks, evidence=evidence).items()
+            name: narrowing.of(origins.of(finding, name, case), checks[name], name, case)
+            for name, finding in judged(checks, evidence=evidence).items()
         }
+
+    def _second(self, entry: Entry | None, scenario: str, case: Case, params: dict[str, Any]) -> list[Any]:
+        """Return what the ranks of a second run say; one step may end before the fault is reached."""
+        try:
+            return self.planted.ranks(entry, scenario, case.layout.world, params)
+        except NotReached:
+            return self.planted.ranks(None, scenario, case.layout.world, params)
 
     def _evidence(self, entry: Entry | None, case: Case) -> Evidence:
         reference = self.planted.runs.reference(case)
