@@ -12,7 +12,7 @@ CASES = [
     ("llama", "tp2nosp", "float32"),
     ("llama", "cp2dp2", "bfloat16"),
     ("qwen3-moe", "tp2dp2ep2", "float64"),
-    ("deepseek-v2-lite", "tp2cp2ep2", "float64"),
+    ("deepseek-v2-lite", "cp2dp2ep2", "float64"),
     ("nemotron-3-nano", "tp2cp2", "float64"),
 ]
 

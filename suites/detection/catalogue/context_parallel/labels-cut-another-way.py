@@ -8,7 +8,7 @@ FAULT = Fault(
     wrong="Labels are cut into consecutive parts, tokens into zigzag chunks.",
     on=On("tp2cp2"),
     caught_by=("loss", "gradients"),
-    module="output_layer",
+    module="loss",
     axis="cp",
 )
 

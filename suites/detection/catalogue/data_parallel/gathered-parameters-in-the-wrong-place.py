@@ -19,6 +19,8 @@ def plant(ctx):
     def make(gather):
         def shifted(self, *args, **kwargs):
             gather(self, *args, **kwargs)
+            if self.intra_distributed_optimizer_instance_size == 1:
+                return
             for bucket in self.buckets:
                 bucket.param_data.copy_(bucket.param_data.roll(bucket.param_data.numel() // 2))
 

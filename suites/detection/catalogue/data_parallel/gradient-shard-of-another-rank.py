@@ -18,7 +18,7 @@ def plant(ctx):
 
     def make(scatter):
         def shifted(self, *args, **kwargs):
-            for bucket in self.buckets:
+            for bucket in self.buckets if self.intra_distributed_optimizer_instance_size > 1 else ():
                 bucket.grad_data.copy_(bucket.grad_data.roll(bucket.grad_data.numel() // 2))
             scatter(self, *args, **kwargs)
 

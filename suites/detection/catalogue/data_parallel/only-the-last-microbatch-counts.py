@@ -9,7 +9,6 @@ FAULT = Fault(
     on=On("tp2dp2"),
     caught_by=("gradients", "gradient_norm"),
     module="*",
-    axis="dp",
 )
 
 

@@ -18,8 +18,9 @@ def plant(ctx):
 
     def swap(model):
         import torch
+        from megatron.core import parallel_state
 
-        if ctx.rank % 2 == 0:
+        if parallel_state.get_expert_model_parallel_rank() == 0:
             return
         for experts in modules_of(model, "mlp.experts"):
             weights = [expert.linear_fc2.weight for expert in experts.local_experts]

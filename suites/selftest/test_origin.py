@@ -1,0 +1,94 @@
+"""From what ranks say of their modules to the place where a difference begins."""
+
+import numpy as np
+import pytest
+
+from fixtures.oracle import narrow
+from fixtures.oracle.origin import common, origin_of
+
+ORDER = [
+    "embedding",
+    "decoder.layers.0.norm",
+    "decoder.layers.0.attn.qkv",
+    "decoder.layers.0.attn.core",
+    "decoder.layers.0.mlp",
+]
+
+
+def _rank(forward_wrong=(), backward_wrong=(), absent=(), skipped=()):
+    def of(wrong):
+        return {"wrong": list(wrong), "right": [name for name in ORDER if name not in {*wrong, *absent, *skipped}]}
+
+    return {"forward": of(forward_wrong), "backward": {**of(backward_wrong), "absent": list(absent)}}
+
+
+def test_no_difference_has_no_origin():
+    origin = origin_of(ORDER, [_rank(), _rank()])
+    assert (origin.module, origin.ranks) == (None, ())
+    assert "right in all 5 modules" in origin.sentence
+
+
+def test_the_first_wrong_output_is_named_with_its_ranks():
+    ranks = [_rank(), _rank(forward_wrong=["decoder.layers.0.mlp", "decoder.layers.0.attn.core"])]
+    origin = origin_of(ORDER, ranks)
+    assert (origin.module, origin.direction, origin.ranks) == ("decoder.layers.0.attn.core", "forward", (1,))
+
+
+def test_what_was_not_compared_is_suspected_too():
+    origin = origin_of(ORDER, [_rank(forward_wrong=["decoder.layers.0.attn.core"], skipped=["decoder.layers.0.attn.qkv"])])
+    assert origin.module == "decoder.layers.0.attn"
+
+
+def test_a_wrong_gradient_is_the_next_modules():
+    origin = origin_of(ORDER, [_rank(backward_wrong=["embedding", "decoder.layers.0.norm"])])
+    assert (origin.module, origin.direction) == ("decoder.layers.0.attn.qkv", "backward")
+
+
+def test_a_gradient_that_never_comes_names_the_module_that_gets_none():
+    origin = origin_of(ORDER, [_rank(backward_wrong=["embedding"], absent=["decoder.layers.0.attn.core"])])
+    assert origin.module == "decoder.layers.0.attn.core"
+    assert "never comes" in origin.sentence
+
+
+def test_a_wrong_output_comes_before_wrong_gradients():
+    origin = origin_of(ORDER, [_rank(forward_wrong=["decoder.layers.0.mlp"], backward_wrong=["embedding"])])
+    assert (origin.module, origin.direction) == ("decoder.layers.0.mlp", "forward")
+
+
+@pytest.mark.parametrize(
+    ("names", "shared"),
+    [
+        (["decoder.layers.0.attn.qkv", "decoder.layers.0.attn.core"], "decoder.layers.0.attn"),
+        (["decoder.layers.0.attn", "decoder.layers.1.attn"], "decoder.layers.1.attn"),
+        (["decoder.layers.10.mlp", "decoder.layers.1.mlp"], "decoder.layers.1.mlp"),
+        (["output_layer"], "output_layer"),
+        (["embedding", "loss"], "loss"),
+    ],
+)
+def test_names_share_whole_parts(names, shared):
+    assert common(names) == shared
+
+
+def test_expert_data_parallelism_is_what_both_axes_have_together():
+    assert narrow.blamed({"dp": False, "ep": False}) == ("edp",)
+    assert narrow.blamed({"dp": False, "tp": False}) == ()
+    assert narrow.blamed({"dp": True, "ep": False}) == ("dp",)
+
+
+def test_zigzag_positions_are_two_chunks_from_both_ends():
+    activations = pytest.importorskip("fixtures.oracle.activations")
+    assert [activations.zigzag(8, 2, rank) for rank in range(2)] == [(0, 1, 6, 7), (2, 3, 4, 5)]
+    assert activations.zigzag(4, 1, 0) == (0, 1, 2, 3)
+
+
+def test_outputs_are_put_by_sample_and_position():
+    activations = pytest.importorskip("fixtures.oracle.activations")
+    place = activations.Place(samples=((3, 1),), positions=(0, 1, 6, 7), tp=2, tp_rank=1)
+    whole = np.arange(4 * 2 * 5.0).reshape(4, 2, 5)  # [sequence, batch, features]
+    made, positions = activations.assembled([whole], place, "decoder")
+    assert positions == (0, 1, 6, 7)
+    assert (made[0, 2] == whole[2, 0]).all()
+    made, positions = activations.assembled([whole[:2]], place, "decoder")
+    assert positions == (6, 7)
+    assert activations.assembled([whole[:3]], place, "decoder") is None
+    assert activations.assembled([whole, whole], place, "decoder") is None
