@@ -5,8 +5,10 @@ import pytest
 
 from fixtures.oracle import narrow
 from fixtures.oracle.origin import common, origin_of
+from fixtures.oracle.places import Place, assembled, zigzag
 
-ORDER = [
+_LAYER = "decoder.layers.0"
+ORDER = ["embedding", f"{_LAYER}.norm", f"{_LAYER}.attn.qkv", f"{_LAYER}.attn.core", f"{_LAYER}.mlp"]
     "embedding",
     "decoder.layers.0.norm",
     "decoder.layers.0.attn.qkv",
@@ -76,19 +78,17 @@ def test_expert_data_parallelism_is_what_both_axes_have_together():
 
 
 def test_zigzag_positions_are_two_chunks_from_both_ends():
-    activations = pytest.importorskip("fixtures.oracle.activations")
-    assert [activations.zigzag(8, 2, rank) for rank in range(2)] == [(0, 1, 6, 7), (2, 3, 4, 5)]
-    assert activations.zigzag(4, 1, 0) == (0, 1, 2, 3)
+    assert [zigzag(8, 2, rank) for rank in range(2)] == [(0, 1, 6, 7), (2, 3, 4, 5)]
+    assert zigzag(4, 1, 0) == (0, 1, 2, 3)
 
 
 def test_outputs_are_put_by_sample_and_position():
-    activations = pytest.importorskip("fixtures.oracle.activations")
-    place = activations.Place(samples=((3, 1),), positions=(0, 1, 6, 7), tp=2, tp_rank=1)
+    place = Place(samples=((3, 1),), positions=(0, 1, 6, 7), tp=2, tp_rank=1)
     whole = np.arange(4 * 2 * 5.0).reshape(4, 2, 5)  # [sequence, batch, features]
-    made, positions = activations.assembled([whole], place, "decoder")
+    made, positions = assembled([whole], place, "decoder")
     assert positions == (0, 1, 6, 7)
     assert (made[0, 2] == whole[2, 0]).all()
-    made, positions = activations.assembled([whole[:2]], place, "decoder")
+    made, positions = assembled([whole[:2]], place, "decoder")
     assert positions == (6, 7)
-    assert activations.assembled([whole[:3]], place, "decoder") is None
-    assert activations.assembled([whole, whole], place, "decoder") is None
+    assert assembled([whole[:3]], place, "decoder") is None
+    assert assembled([whole, whole], place, "decoder") is None

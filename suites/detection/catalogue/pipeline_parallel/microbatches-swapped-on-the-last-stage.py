@@ -8,7 +8,7 @@ FAULT = Fault(
     wrong="The last stage takes the labels of microbatches in another order.",
     on=On("pp2dp2"),
     caught_by=("loss", "gradients"),
-    module="output_layer",
+    module="loss",
     axis="pp",
 )
 

@@ -8,7 +8,7 @@ FAULT = Fault(
     wrong="The vocabulary-parallel cross-entropy divides by the sum of exponentials of its own rank's part.",
     on=On("tp2dp2"),
     caught_by=("loss", "loss_agrees", "gradients"),
-    module="output_layer",
+    module="loss",
     axis="tp",
 )
 
