@@ -9,12 +9,6 @@ from fixtures.oracle.places import Place, assembled, zigzag
 
 _LAYER = "decoder.layers.0"
 ORDER = ["embedding", f"{_LAYER}.norm", f"{_LAYER}.attn.qkv", f"{_LAYER}.attn.core", f"{_LAYER}.mlp"]
-    "embedding",
-    "decoder.layers.0.norm",
-    "decoder.layers.0.attn.qkv",
-    "decoder.layers.0.attn.core",
-    "decoder.layers.0.mlp",
-]
 
 
 def _rank(forward_wrong=(), backward_wrong=(), absent=(), skipped=()):
