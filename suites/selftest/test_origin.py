@@ -40,6 +40,11 @@ def test_a_wrong_gradient_is_the_next_modules():
     assert (origin.module, origin.direction) == ("decoder.layers.0.attn.qkv", "backward")
 
 
+def test_a_wrong_gradient_is_of_the_module_next_to_it_where_names_share_nothing():
+    ranks = [_rank(backward_wrong=ORDER[:2], skipped=ORDER[2:])]
+    assert origin_of([*ORDER[:4], "output_layer"], ranks).module == "decoder.layers.0.attn.qkv"
+
+
 def test_a_gradient_that_never_comes_names_the_module_that_gets_none():
     origin = origin_of(ORDER, [_rank(backward_wrong=["embedding"], absent=["decoder.layers.0.attn.core"])])
     assert origin.module == "decoder.layers.0.attn.core"
@@ -55,10 +60,10 @@ def test_a_wrong_output_comes_before_wrong_gradients():
     ("names", "shared"),
     [
         (["decoder.layers.0.attn.qkv", "decoder.layers.0.attn.core"], "decoder.layers.0.attn"),
-        (["decoder.layers.0.attn", "decoder.layers.1.attn"], "decoder.layers.1.attn"),
-        (["decoder.layers.10.mlp", "decoder.layers.1.mlp"], "decoder.layers.1.mlp"),
+        (["decoder.layers.0.attn", "decoder.layers.1.attn"], None),
+        (["decoder.layers.10.mlp", "decoder.layers.1.mlp"], None),
         (["output_layer"], "output_layer"),
-        (["embedding", "loss"], "loss"),
+        (["embedding", "loss"], None),
     ],
 )
 def test_names_share_whole_parts(names, shared):

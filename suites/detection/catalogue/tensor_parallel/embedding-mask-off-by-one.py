@@ -8,7 +8,7 @@ FAULT = Fault(
     wrong="The mask of the vocabulary-parallel embedding takes the last row of the first rank for another rank's.",
     on=On("tp2dp2"),
     caught_by=("loss", "gradients", "weights"),
-    module="embedding.word_embeddings",
+    module="embedding*",
     axis="tp",
     reference="TTrace, arXiv 2506.09280: wrong embedding mask under tensor parallelism",
 )

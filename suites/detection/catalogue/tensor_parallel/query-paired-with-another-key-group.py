@@ -16,8 +16,10 @@ FAULT = Fault(
 def plant(ctx):
     """See the first line."""
 
+    from megatron.core import parallel_state
+
     def shifted(result, *_args, **_kwargs):
         query, key, *rest = result
-        return (query, key.roll(1, dims=2) if ctx.rank == 1 else key, *rest)
+        return (query, key.roll(1, dims=2) if parallel_state.get_tensor_model_parallel_rank() == 1 else key, *rest)
 
     return changed("megatron.core.transformer.attention:SelfAttention.get_query_key_value_tensors", shifted)
