@@ -7,6 +7,7 @@ from fixtures.layout import Layout
 
 CASES = [
     ("llama", "tp2dp2", "float64"),
+    ("llama", "pp2dp2", "float64"),
     ("llama", "tp2pp2vpp2", "float64"),
     ("llama", "tp2cp2", "float64"),
     ("llama", "tp2nosp", "float32"),
