@@ -45,6 +45,15 @@ def test_a_wrong_gradient_is_of_the_module_next_to_it_where_names_share_nothing(
     assert origin_of([*ORDER[:4], "output_layer"], ranks).module == "decoder.layers.0.attn.qkv"
 
 
+def test_a_module_that_contains_the_first_wrong_one_is_no_suspect():
+    order = ["decoder.final_layernorm", "decoder", "output_layer", "loss"]
+    rank = {
+        "forward": {"wrong": [], "right": order},
+        "backward": {"wrong": ["decoder.final_layernorm"], "right": ["loss"]},
+    }
+    assert origin_of(order, [rank]).module == "output_layer"
+
+
 def test_a_gradient_that_never_comes_names_the_module_that_gets_none():
     origin = origin_of(ORDER, [_rank(backward_wrong=["embedding"], absent=["decoder.layers.0.attn.core"])])
     assert origin.module == "decoder.layers.0.attn.core"
