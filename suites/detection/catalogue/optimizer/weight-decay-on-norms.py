@@ -8,7 +8,8 @@ FAULT = Fault(
     wrong="Weight decay is applied to norms as well.",
     on=On("tp2dp2"),
     caught_by=("weights",),
-    module="*norm*",
+    module="decoder.*",
+    says=("only weights of norms are wrong",),
 )
 
 
