@@ -71,6 +71,13 @@ def does_nothing(_original: Callable[..., Any]) -> Callable[..., None]:
     return lambda *_args, **_kwargs: None
 
 
+def exchanged() -> bool:
+    """Whether tokens go to experts on other ranks in this layout: only then can they be lost on their way."""
+    from megatron.core import parallel_state
+
+    return parallel_state.get_expert_model_parallel_world_size() > 1
+
+
 def owner_of(target: str) -> tuple[Any, str]:
     """Return (module or class, name of the attribute) of ``package.module:name`` or ``package.module:Class.name``.
 

@@ -1,5 +1,7 @@
 """The losses that balance experts are those of their definitions, on one rank's choices."""
 
+from fixtures.oracle.diagnose import Finding
+
 _NAMES = {"sequence": "seq_load_balancing_loss", "microbatch": "load_balancing_loss"}
 
 
@@ -17,10 +19,12 @@ def _check(evidence, check, name, expected, what):
     error, tolerance, rank, layer, value, right = _worst(evidence, name, expected)
     finding = None
     if not error <= tolerance:
-        finding = (
-            f"{check.name}: the {what} that {evidence.where(rank)} reports for layer {layer} is {value!r}, by its definition "
-            f"it is {right!r}\n  differs by {error:.3g}, allowed {tolerance:.3g}"
-            + (f"; ratio {value / right:.6g}" if right else "")
+        ratio = f"; ratio {value / right:.6g}" if right else ""
+        finding = Finding(
+            check.name,
+            f"the {what} that {evidence.where(rank)} reports for layer {layer} is {value!r}, by its definition it is {right!r}",
+            module=f"decoder.layers.{layer}.mlp.router",
+            lines=(f"differs by {error:.3g}, allowed {tolerance:.3g}{ratio}",),
         )
     check(finding, measured=error, tolerance=tolerance)
 

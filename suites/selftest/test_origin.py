@@ -54,6 +54,12 @@ def test_a_module_that_contains_the_first_wrong_one_is_no_suspect():
     assert origin_of(order, [rank]).module == "output_layer"
 
 
+def test_a_mixture_of_experts_is_named_as_a_whole():
+    order = ["norm", "mlp.shared_experts.linear_fc1", "mlp.shared_experts", "mlp.router", "mlp"]
+    rank = {"forward": {"wrong": [], "right": order}, "backward": {"wrong": ["norm"], "right": order[1:]}}
+    assert origin_of(order, [rank]).module == "mlp"
+
+
 def test_a_gradient_that_never_comes_names_the_module_that_gets_none():
     origin = origin_of(ORDER, [_rank(backward_wrong=["embedding"], absent=["decoder.layers.0.attn.core"])])
     assert origin.module == "decoder.layers.0.attn.core"

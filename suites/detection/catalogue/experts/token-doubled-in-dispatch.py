@@ -1,7 +1,7 @@
 """An expert gets one token twice, and another one not at all."""
 
 from suites.detection.fault import Fault, On
-from suites.detection.planting import changed
+from suites.detection.planting import changed, exchanged
 
 FAULT = Fault(
     area="experts",
@@ -19,7 +19,7 @@ def plant(ctx):
 
     def again(result, *_args, **_kwargs):
         tokens, counts, probabilities = result
-        if ctx.rank == 1 and len(tokens) > 1:
+        if ctx.rank == 1 and len(tokens) > 1 and exchanged():
             tokens = torch.cat([tokens[:1], tokens[:1], tokens[2:]])
         return tokens, counts, probabilities
 

@@ -1,7 +1,7 @@
 """The last token that comes back from the experts is lost on one rank."""
 
 from suites.detection.fault import Fault, On
-from suites.detection.planting import changed
+from suites.detection.planting import changed, exchanged
 
 FAULT = Fault(
     area="experts",
@@ -18,6 +18,6 @@ def plant(ctx):
     import torch
 
     def lose(rows, *_args, **_kwargs):
-        return torch.cat([rows[:-1], 0 * rows[-1:]]) if ctx.rank == 1 and len(rows) else rows
+        return torch.cat([rows[:-1], 0 * rows[-1:]]) if ctx.rank == 1 and len(rows) and exchanged() else rows
 
     return changed("megatron.core.transformer.moe.token_dispatcher:MoEAlltoAllTokenDispatcher.token_combine", lose)

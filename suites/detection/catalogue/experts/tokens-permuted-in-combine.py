@@ -1,7 +1,7 @@
 """Tokens that come back from the experts are put in the wrong order."""
 
 from suites.detection.fault import Fault, On
-from suites.detection.planting import changed
+from suites.detection.planting import changed, exchanged
 
 FAULT = Fault(
     area="experts",
@@ -17,6 +17,6 @@ def plant(ctx):
     """See the first line."""
 
     def roll(rows, *_args, **_kwargs):
-        return rows.roll(1, dims=0) if ctx.rank == 1 else rows
+        return rows.roll(1, dims=0) if ctx.rank == 1 and exchanged() else rows
 
     return changed("megatron.core.transformer.moe.token_dispatcher:MoEAlltoAllTokenDispatcher.token_combine", roll)

@@ -9,7 +9,6 @@ FAULT = Fault(
     on=On("dp4ep2", "qwen3-moe"),
     caught_by=("loss", "gradients"),
     module="decoder.layers.0.mlp*",
-    axis="ep",
 )
 
 
