@@ -97,14 +97,13 @@ def test_last_call_and_phase_leave_each_other_out():
 
 def test_where_all_wait_the_one_in_another_phase_is_to_blame():
     # 0 and 1 wait for 2 and 3 in groups of two; 3 waits for 2 in a third one; 2 has gone on, and waits for all.
-    forward, after = note("step 0: forward and backward"), note("step 0: optimizer")
     left, right, last = Group("1", (0, 2)), Group("2", (1, 3)), Group("3", (2, 3))
     found = blame(
         ledgers(
-            [forward, call(1, ENTERED, left)],
-            [forward, call(1, ENTERED, right)],
-            [after, call(1, ENTERED, WORLD)],
-            [forward, call(1, ENTERED, last)],
+            [note("step 0: forward and backward"), call(1, ENTERED, left)],
+            [note("step 0: forward and backward"), call(1, ENTERED, right)],
+            [note("step 0: optimizer"), call(1, ENTERED, WORLD)],
+            [note("step 0: forward and backward"), call(1, ENTERED, last)],
         )
     )
     assert found.ranks == [2]
