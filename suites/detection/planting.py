@@ -5,6 +5,7 @@ Torch and the stack are imported only where a fault is planted: the controller i
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -96,6 +97,22 @@ def owner_of(target: str) -> tuple[Any, str]:
     return owner, name
 
 
+def there(*targets: str) -> str:
+    """Return the first of these names that this version of the stack has.
+
+    Raises:
+        NotPlanted: it has none of them.
+    """
+    for target in targets[:-1]:
+        try:
+            owner_of(target)
+        except NotPlanted:
+            continue
+        return target
+    owner_of(targets[-1])
+    return targets[-1]
+
+
 @contextmanager
 def replace(target: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
     """Put ``make(original)`` in the place of a function or method, and count its calls."""
@@ -103,6 +120,7 @@ def replace(target: str, make: Callable[[Callable[..., Any]], Callable[..., Any]
     original = getattr(owner, name)
     wrong = make(original)
 
+    @functools.wraps(original)  # who calls it may ask for its signature
     def counted(*args: Any, **kwargs: Any) -> Any:
         reached()
         return wrong(*args, **kwargs)

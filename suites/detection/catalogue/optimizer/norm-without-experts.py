@@ -1,7 +1,7 @@
 """The gradient norm leaves the experts out."""
 
 from suites.detection.fault import Fault, On
-from suites.detection.planting import replace
+from suites.detection.planting import replace, there
 
 FAULT = Fault(
     area="optimizer",
@@ -22,4 +22,5 @@ def plant(ctx):
 
         return without
 
-    return replace("megatron.core.optimizer.optimizer:MegatronOptimizer.get_main_grads_for_grad_norm", make)
+    owner = "megatron.core.optimizer.optimizer:MegatronOptimizer"
+    return replace(there(f"{owner}.get_main_grads_for_grad_norm", f"{owner}.get_grads_for_grad_norm"), make)
