@@ -2,9 +2,9 @@
 
 pytest_plugins = [
     "fixtures.plugin.options",
+    "fixtures.plugin.known",
     "fixtures.plugin.wiring",
     "fixtures.plugin.reshard",
-    "fixtures.plugin.known",
     "fixtures.plugin.explain",
     "fixtures.plugin.list_layouts",
     "fixtures.plugin.libraries",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ from fixtures.oracle.evidence import Evidence
 from fixtures.oracle.reference import Reference
 from fixtures.plugin.checkpoints import Resharded, Saved
 from fixtures.reshard import Reshard
+from suites.judging import checks_of
 
 SAME = Reshard(Case("megatron-core", "llama", Layout.parse("tp2dp2"), "float32", "adam", "gpt", 1234), Layout.parse("tp2dp2"))
 OTHER = replace(SAME, target=Layout.parse("pp2dp2"))
@@ -24,12 +24,7 @@ SHARDED = replace(
 
 def all_checks():
     """Return the checks of pairs by name, called as pytest calls them."""
-    found = {}
-    for module in ("test_round_trip", "test_resume"):
-        for name, function in inspect.getmembers(importlib.import_module(f"suites.checkpoint.{module}"), inspect.isfunction):
-            if name.startswith("test_"):
-                found[name.removeprefix("test_")] = function
-    return found
+    return checks_of("suites.checkpoint.test_round_trip", "suites.checkpoint.test_resume")
 
 
 class Recorder:

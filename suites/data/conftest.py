@@ -35,7 +35,7 @@ def text(ask, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def readings(ask, text):
+def readings(ask, text, request):
     """``readings(case)``: what the ranks of a case read, once; cases of one layout and seed read the same."""
     known, single = {}, {}
 
@@ -45,7 +45,7 @@ def readings(ask, text):
             try:
                 if case.seed not in single:
                     single[case.seed] = how.alone(ask, case, text)
-                known[key] = how.read(ask, case, text, single[case.seed])
+                known[key] = how.read(ask, case, text, single[case.seed], request.config.getoption("--available-ranks"))
             except GangFailure as failure:
                 known[key] = failure
         if isinstance(known[key], GangFailure):

@@ -24,14 +24,14 @@ Run = Callable[[str, int, dict[str, Any]], list[dict[str, Any]]]
 @dataclass(frozen=True)
 class Reading:
     """``ranks``: of the case's layout; ``alone``: one rank's order, by read; ``elsewhere``: what ranks of another layout got
-    after the case's layout had consumed :data:`CONSUMED` samples.
+    after the case's layout had consumed :data:`CONSUMED` samples, None where that needs more ranks than there are.
     """
 
     layout: Layout
     ranks: list[dict[str, Any]]
     alone: list[dict[str, Any]]
     other: Layout
-    elsewhere: list[dict[str, Any]]
+    elsewhere: list[dict[str, Any]] | None
 
 
 def reads(seed: int) -> list[dict[str, Any]]:
@@ -62,10 +62,11 @@ def alone(run: Run, case: Case, folder: Path) -> list[dict[str, Any]]:
     return run("run", 1, params(case, Layout(), folder, reads(case.seed)[: OTHER_SEED + 1]))
 
 
-def read(run: Run, case: Case, folder: Path, single: list[dict[str, Any]]) -> Reading:
-    """Read for a case, in its layout and in another."""
+def read(run: Run, case: Case, folder: Path, single: list[dict[str, Any]], available: int | None = None) -> Reading:
+    """Read for a case, in its layout and in another, if there are that many ranks."""
     other = another(case.layout)
     wanted = reads(case.seed)
     ranks = run("run", case.layout.world, params(case, case.layout, folder, wanted))
-    elsewhere = run("run", other.world, params(case, other, folder, [wanted[RESUMED]]))
+    there = available is None or other.world <= available
+    elsewhere = run("run", other.world, params(case, other, folder, [wanted[RESUMED]])) if there else None
     return Reading(case.layout, ranks, single, other, elsewhere)

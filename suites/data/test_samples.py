@@ -1,5 +1,7 @@
 """Every rank gets the samples that are its own, in an order that outlives a restart and a change of the layout."""
 
+import pytest
+
 from fixtures.layout import Layout
 from fixtures.oracle import corpus
 from suites.data import verdicts
@@ -53,6 +55,8 @@ def test_resumed_samples(reading, check):
 
 def test_resumed_samples_elsewhere(reading, check):
     """A run that is resumed in another layout goes on with the sample after the last one."""
+    if reading.elsewhere is None:
+        pytest.skip(f"untested here: {reading.other} needs {reading.other.world} ranks")
     got = verdicts.order(reading.other, reading.elsewhere, 0)
     right = verdicts.order(reading.layout, reading.ranks, EPOCH)[CONSUMED:]
     _tell(check, verdicts.other_order(got, right, f"resumed in {reading.other} after {CONSUMED} samples in {reading.layout}"))

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from suites.detection import score
-from suites.detection.kinds.base import Absent
+from suites.detection.kinds.base import COMPLETED, Absent, Stopped
 
 
 def _told(findings):
@@ -18,6 +18,8 @@ def test_fault(entry, kinds, record_property):
     started = time.monotonic()
     try:
         findings = kinds[fault.kind].findings(entry, fault.on, fault.options)
+    except Stopped as stopped:
+        findings = {COMPLETED: str(stopped)}
     except Absent as absent:
         pytest.skip(f"another version of the stack has this fault: {absent}")
     record_property(score.TABLE, json.dumps(score.row(entry, findings, time.monotonic() - started)))

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-
 import pytest
 
 from fixtures.case import Case
 from fixtures.layout import Layout
 from fixtures.oracle.evidence import Evidence
-
-# Every check of the training_step suite, called as pytest calls it.
-_MODULES = ("test_finite", "test_loss", "test_gradients", "test_gradient_norm", "test_rank_groups")
+from suites.judging import STEP, checks_of
 
 
 def all_checks() -> dict[str, object]:
-    """Return the suite's checks by name."""
-    checks = {}
-    for name in _MODULES:
-        module = importlib.import_module(f"suites.training_step.{name}")
-        for function_name, function in inspect.getmembers(module, inspect.isfunction):
-            if function_name.startswith("test_"):
-                checks[function_name.removeprefix("test_")] = function
-    return checks
+    """Return the checks of the training_step suite by name, called as pytest calls them."""
+    return checks_of(*STEP)
 
 
 class Recorder:

@@ -40,7 +40,7 @@ def test_the_page_counts_what_it_lists():
 
 
 def test_names_of_faults_can_not_be_imported():
-    assert all("-" in name or not name.isidentifier() for name in CATALOGUE)
+    assert not [name for name in CATALOGUE if name.isidentifier()]
 
 
 @pytest.mark.parametrize("room", ["fixtures", "reports", "suites", "ci"])

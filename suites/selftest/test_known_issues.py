@@ -6,12 +6,14 @@ import sys
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fixtures.case import Case
 from fixtures.known_issues import Situation, UnusableEntry, matching, read_folder
 from fixtures.layout import Layout
+from fixtures.plugin import known
 from fixtures.plugin.known import words
 
 pytestmark = pytest.mark.selftest
@@ -146,6 +148,14 @@ def test_a_slip_is_an_error_that_names_it(entries, old, new, message):
 def test_one_id_twice_is_an_error(entries):
     with pytest.raises(UnusableEntry, match=r"issue one: the id is also in issues\.toml"):
         entries(ENTRY + ENTRY)
+
+
+def test_only_what_an_entry_expects_is_known(entries):
+    (entry,) = entries(ENTRY)
+    item = SimpleNamespace(stash={known._EXPECTED: [entry]})
+    assert known.is_known(item, f"gradients: {entry.text[0]}")
+    assert not known.is_known(item, "gradients: another thing")
+    assert not known.is_known(SimpleNamespace(stash={}), f"gradients: {entry.text[0]}")
 
 
 CONFTEST = """

@@ -5,7 +5,7 @@ import pytest
 
 from fixtures.oracle import narrow
 from fixtures.oracle.origin import common, origin_of
-from fixtures.oracle.places import Place, assembled, zigzag
+from fixtures.oracle.places import Place, assembled, incomplete
 
 _LAYER = "decoder.layers.0"
 ORDER = ["embedding", f"{_LAYER}.norm", f"{_LAYER}.attn.qkv", f"{_LAYER}.attn.core", f"{_LAYER}.mlp"]
@@ -91,9 +91,12 @@ def test_expert_data_parallelism_is_what_both_axes_have_together():
     assert narrow.blamed({"dp": True, "ep": False}) == ("dp",)
 
 
-def test_zigzag_positions_are_two_chunks_from_both_ends():
-    assert [zigzag(8, 2, rank) for rank in range(2)] == [(0, 1, 6, 7), (2, 3, 4, 5)]
-    assert zigzag(4, 1, 0) == (0, 1, 2, 3)
+def test_a_gradient_that_came_in_some_microbatches_only_is_incomplete():
+    some, none = np.ones(3), np.empty(0)
+    assert incomplete([some, some], [some])
+    assert incomplete([some, some], [none, some])
+    assert not incomplete([some, some], [some, some])
+    assert not incomplete([some, some], [])  # none at all: the module is named as such
 
 
 def test_outputs_are_put_by_sample_and_position():

@@ -19,7 +19,8 @@ from fixtures.soak.draw import ROUND, Choice, case_of
 from fixtures.soak.journal import Row, UnusableJournal, append, open_journal
 from fixtures.soak.shrink import command, shrink, simpler
 from fixtures.soak.summary import summary
-from suites.soak.judging import checks_of, judge
+from suites.judging import checks_of_case
+from suites.soak.judging import judge
 
 pytestmark = pytest.mark.selftest
 
@@ -162,7 +163,7 @@ def test_a_planted_fault_is_an_alarm_and_a_clean_run_none(runs, gang_pool, fault
         return Evidence(case, gang_pool.run("suites.faults.planted:run", case.layout.world, params), reference)
 
     judged = judge(CASE, run, lambda check, case: [])
-    assert judged.checks == len(checks_of(CASE)) == 15
+    assert judged.checks == len(checks_of_case(CASE)) == 15
     assert judged.known == {}
     if fault == "nothing":
         assert judged.alarms == {}

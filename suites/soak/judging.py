@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -13,9 +11,7 @@ from fixtures.cluster.failure import GangFailure
 from fixtures.known_issues import Entry
 from fixtures.oracle.evidence import Evidence
 from fixtures.plugin.known import seen
-
-_STEP = tuple(f"suites.training_step.test_{name}" for name in ("finite", "loss", "gradients", "gradient_norm", "rank_groups"))
-_EXPERTS = ("suites.experts.test_routing", "suites.experts.test_balance")
+from suites.judging import checks_of_case
 
 
 @dataclass(slots=True)
@@ -41,16 +37,6 @@ class _Recorder:
             self.ratio = measured / tolerance
 
 
-def checks_of(case: Case) -> dict[str, Callable[..., None]]:
-    """Return the ordinary checks of a case by name, as functions."""
-    found = {}
-    for module in _STEP + (_EXPERTS if case.model.experts is not None else ()):
-        for name, function in inspect.getmembers(importlib.import_module(module), inspect.isfunction):
-            if name.startswith("test_"):
-                found[name.removeprefix("test_")] = function
-    return found
-
-
 def judge(case: Case, run: Callable[[Case], Evidence], expected: Callable[[str, Case], list[Entry]]) -> Judged:
     """Run a case and call its checks. An expected finding that does not come is an alarm as well: the suite would fail."""
     started, judged = time.monotonic(), Judged()
@@ -59,7 +45,7 @@ def judge(case: Case, run: Callable[[Case], Evidence], expected: Callable[[str, 
         evidence = run(case)
     except GangFailure as failure:
         crash = f"the case did not complete: {failure}"
-    for name, function in checks_of(case).items():
+    for name, function in checks_of_case(case).items():
         recorder = _Recorder(name)
         if evidence is not None:
             function(evidence=evidence, check=recorder)

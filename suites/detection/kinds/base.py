@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from typing import Any, Protocol
 
 from fixtures.case import Case
+from fixtures.cluster.failure import GangFailure
 from fixtures.cluster.pool import GangPool
 from fixtures.layout import Layout
+from fixtures.plugin.narrowing import Judge
 from fixtures.plugin.runs import Runs
 from suites.detection.fault import Entry, On
 
@@ -16,6 +17,10 @@ Findings = dict[str, Any]  # check -> what it says: a Finding or a text
 
 # The name under which a run that does not come to its end is counted; the watcher's finding is what it says.
 COMPLETED = "completed"
+
+
+class Stopped(GangFailure):
+    """A run with a fault in it did not come to its end. A clean run that does not is no finding, but an error."""
 
 
 class NotReached(Exception):
@@ -33,37 +38,15 @@ class Kind(Protocol):
         """Return what the checks say of a run with a fault, or of a clean one."""
 
 
-def checks_of(*modules: str) -> dict[str, Any]:
-    """Return the ordinary checks of these modules by name, as functions."""
-    found = {}
-    for module in modules:
-        for name, function in inspect.getmembers(importlib.import_module(module), inspect.isfunction):
-            if name.startswith("test_"):
-                found[name.removeprefix("test_")] = function
-    return found
-
-
-class Recorder:
-    """Stands for the ``check`` fixture: keeps the finding instead of failing."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.finding: Any = None
-
-    def __call__(self, finding: object, measured: float | None = None, tolerance: float | None = None) -> None:
-        if finding:
-            self.finding = finding
-
-
 def judged(checks: dict[str, Any], **fixtures: Any) -> Findings:
     """Call checks as pytest calls them, and return the findings of those that fail."""
     findings = {}
     for name, function in checks.items():
-        recorder = Recorder(name)
+        judge = Judge(name)
         wanted = inspect.signature(function).parameters
-        function(**{key: value for key, value in fixtures.items() if key in wanted}, check=recorder)
-        if recorder.finding:
-            findings[name] = recorder.finding
+        function(**{key: value for key, value in fixtures.items() if key in wanted}, check=judge)
+        if judge.finding:
+            findings[name] = judge.finding
     return findings
 
 
@@ -83,14 +66,19 @@ class Planted:
         """Return the evidence of all ranks.
 
         Raises:
-            GangFailure: the run did not come to its end.
+            Stopped: the run with the fault did not come to its end.
+            GangFailure: the clean run did not.
             Absent: the fault is one of another version of the stack.
             NotReached: no rank ran the planted code.
         """
         fault = None if entry is None else str(entry.path)
-        found = self.pool.run(
-            "suites.detection.planting:run", world, {**params, "scenario": scenario, "fault": fault}, describe_rank=where
-        )
+        planted = {**params, "scenario": scenario, "fault": fault}
+        try:
+            found = self.pool.run("suites.detection.planting:run", world, planted, describe_rank=where)
+        except GangFailure as failure:
+            if entry is None:
+                raise
+            raise Stopped(failure.kind, failure.message, ranks=failure.ranks, details=failure.details) from None
         for rank in found:
             if "absent" in rank:
                 raise Absent(rank["absent"])

@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fixtures.cluster.failure import GangFailure
 from suites.data import reading
 from suites.detection.fault import Entry, On
-from suites.detection.kinds.base import COMPLETED, Findings, Planted, case_of, checks_of, judged
+from suites.detection.kinds.base import Findings, Planted, case_of, judged
+from suites.judging import checks_of
 
 _SCENARIO = "fixtures.scenarios.data"
 
@@ -27,10 +27,7 @@ class Data:
             folder = Path(name)
             self.planted.ranks(None, f"{_SCENARIO}:write", 1, {"folder": name})
             single = reading.alone(lambda *call: self._ask(None, *call), case, folder)
-            try:
-                found = reading.read(lambda *call: self._ask(entry, *call), case, folder, single)
-            except GangFailure as failure:
-                return {COMPLETED: str(failure)}
+            found = reading.read(lambda *call: self._ask(entry, *call), case, folder, single)
         return judged(checks_of("suites.data.test_samples"), reading=found)
 
     def _ask(self, entry: Entry | None, scenario: str, world: int, params: dict[str, Any]) -> list[dict[str, Any]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fixtures.cluster.failure import GangFailure
 from suites.context_parallel.probes import Probe
 from suites.detection.fault import Entry, On
-from suites.detection.kinds.base import COMPLETED, Findings, Planted, case_of, checks_of, judged
+from suites.detection.kinds.base import Findings, Planted, case_of, judged
+from suites.judging import checks_of
 
 
 class Masked:
@@ -23,7 +23,4 @@ class Masked:
         def ask(_probe: Probe, scenario: str, **params: Any) -> list[Any]:
             return self.planted.ranks(entry, f"fixtures.scenarios.{scenario}", probe.cp, {"seed": self.planted.seed, **params})
 
-        try:
-            return judged(checks_of("suites.context_parallel.test_loss"), probe=probe, ask=ask, row=lambda _verdict: None)
-        except GangFailure as failure:
-            return {COMPLETED: str(failure)}
+        return judged(checks_of("suites.context_parallel.test_loss"), probe=probe, ask=ask, row=lambda _verdict: None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fixtures.cluster.failure import GangFailure
 from suites.detection.fault import Entry, On
-from suites.detection.kinds.base import COMPLETED, Findings, Planted, case_of, checks_of, judged
+from suites.detection.kinds.base import Findings, Planted, case_of, judged
+from suites.judging import checks_of
 
 
 class Memory:
@@ -18,8 +18,5 @@ class Memory:
     def findings(self, entry: Entry | None, on: On, options: dict[str, Any]) -> Findings:
         """See :class:`suites.detection.kinds.base.Kind`."""
         case = case_of(on, self.planted.seed)
-        try:
-            ranks = self.planted.ranks(entry, "fixtures.scenarios.memory:run", case.layout.world, {"case": case.to_json()})
-        except GangFailure as failure:
-            return {COMPLETED: str(failure)}
+        ranks = self.planted.ranks(entry, "fixtures.scenarios.memory:run", case.layout.world, {"case": case.to_json()})
         return judged(checks_of("suites.memory.test_memory"), case=case, memory=ranks, tell_memory=lambda *_row: None)

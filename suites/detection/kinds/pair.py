@@ -7,14 +7,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fixtures.cluster.failure import GangFailure
 from fixtures.layout import Layout
 from fixtures.oracle.evidence import Evidence
 from fixtures.oracle.reference import Reference
 from fixtures.plugin.checkpoints import Checkpoints, Resharded, Saved
 from fixtures.reshard import Reshard
 from suites.detection.fault import Entry, On
-from suites.detection.kinds.base import COMPLETED, Findings, Planted, case_of, checks_of, judged
+from suites.detection.kinds.base import Findings, Planted, case_of, judged
+from suites.judging import checks_of
 
 _SCENARIO = "fixtures.scenarios.checkpoint"
 
@@ -34,10 +34,7 @@ class Pair:
         """See :class:`suites.detection.kinds.base.Kind`."""
         case = case_of(on, self.planted.seed)
         pair = Reshard(case, Layout.parse(options["target"]), options.get("sharding"))
-        try:
-            resharded = self._resharded(entry, pair, options["when"])
-        except GangFailure as failure:
-            return {COMPLETED: str(failure)}
+        resharded = self._resharded(entry, pair, options["when"])
         checks = checks_of("suites.checkpoint.test_round_trip", "suites.checkpoint.test_resume")
         if not pair.same_layout:
             checks = {n: check for n, check in checks.items() if "same_pair" not in inspect.signature(check).parameters}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fixtures.cluster.failure import GangFailure
 from suites.detection.fault import Entry, On
-from suites.detection.kinds.base import COMPLETED, Findings, Planted, case_of, checks_of, judged
+from suites.detection.kinds.base import Findings, Planted, case_of, judged
+from suites.judging import checks_of
 
 
 class Randomness:
@@ -19,10 +19,7 @@ class Randomness:
         """See :class:`suites.detection.kinds.base.Kind`."""
         case, scenario = case_of(on, self.planted.seed), options["check"]
         params = {"layout": str(case.layout), "seed": case.seed, "case": case.to_json()}
-        try:
-            ranks = self.planted.ranks(entry, f"fixtures.scenarios.randomness:{scenario}", case.layout.world, params)
-        except GangFailure as failure:
-            return {COMPLETED: str(failure)}
+        ranks = self.planted.ranks(entry, f"fixtures.scenarios.randomness:{scenario}", case.layout.world, params)
         return judged(
             checks_of(f"suites.randomness.test_{scenario}"),
             layout=str(case.layout),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fixtures.case import Case
-from fixtures.cluster.failure import GangFailure
 from fixtures.oracle.evidence import Evidence
 from fixtures.plugin.narrowing import Narrowing
 from fixtures.plugin.origins import Origins
 from suites.detection.fault import Entry, On
-from suites.detection.kinds.base import COMPLETED, Findings, NotReached, Planted, case_of, checks_of, judged
+from suites.detection.kinds.base import Findings, NotReached, Planted, case_of, judged
+from suites.judging import checks_of_case
 
 
 class Step:
@@ -22,14 +22,8 @@ class Step:
     def findings(self, entry: Entry | None, on: On, options: dict[str, Any]) -> Findings:
         """See :class:`suites.detection.kinds.base.Kind`."""
         case = case_of(on, self.planted.seed)
-        try:
-            evidence = self._evidence(entry, case)
-        except GangFailure as failure:
-            return {COMPLETED: str(failure)}
-        modules = [f"training_step.test_{name}" for name in ("finite", "loss", "gradients", "gradient_norm", "rank_groups")]
-        if case.model.experts is not None:
-            modules += ["experts.test_routing", "experts.test_balance"]
-        checks = checks_of(*(f"suites.{module}" for module in modules))
+        evidence = self._evidence(entry, case)
+        checks = checks_of_case(case)
         narrowing = Narrowing(lambda small: self._smaller(entry, small))
         origins = Origins(self.planted.runs, lambda scenario, case, params: self._second(entry, scenario, case, params))
         return {
